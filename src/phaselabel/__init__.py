@@ -1,0 +1,42 @@
+"""Label everything from a few labels: multiclass Ginzburg-Landau flow on a similarity graph."""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Names are loaded when first used: numba and scikit-learn take a second to import.
+_HOMES = {
+    "BinaryGinzburgLandauClassifier": "binary",
+    "Energy": "energy",
+    "Geometric": "flow",
+    "GinzburgLandauClassifier": "classifier",
+    "Graph": "graph",
+    "History": "callbacks",
+    "Neighbors": "graph",
+    "Progress": "callbacks",
+    "Snapshots": "callbacks",
+    "Solution": "flow",
+    "State": "star",
+    "datasets": "",
+    "energy": "",
+    "minimize": "flow",
+    "minimize_binary": "binary",
+    "nearest_neighbors": "graph",
+    "similarity_graph": "graph",
+}
+
+__all__ = sorted([*_HOMES, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'phaselabel' has no attribute {name!r}")
+    home = import_module(f"phaselabel.{_HOMES[name] or name}")
+    value = getattr(home, name) if _HOMES[name] else home
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

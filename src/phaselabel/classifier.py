@@ -1,0 +1,351 @@
+"""Rows and a few labels in, a label and a confidence for every row out: the scikit-learn estimator."""
+
+import logging
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from phaselabel import _kernels
+from phaselabel.flow import Solution, check_init, check_numbers, checked_fidelity, minimize
+from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
+from phaselabel.graph.neighbors import check_n_neighbors
+from phaselabel.graph.weights import check_scale_neighbor, local_scales, scaled_squares
+from phaselabel.labels import decode, encode
+
+log = logging.getLogger(__name__)
+
+AFFINITIES = ("nearest_neighbors", "precomputed", "precomputed_nearest_neighbors")
+
+
+class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """What graph classifiers share: everything but the flow itself."""
+
+    n_neighbors: int | Literal["auto"]
+    scale_neighbor: int | None
+    affinity: str
+    unlabeled: Any
+    tol: float
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Label every row of ``X`` from the known entries of ``y``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            The rows, or what ``affinity`` says.
+        y : array-like of shape (n_samples,)
+            Labels of any type; ``unlabeled`` (or a missing value) where not known.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = self._validated(X, y)
+        self.classes_, labels = encode(y, self.unlabeled)
+        self._check_flow(labels)
+        self.graph_ = self._graph(X)
+        solution = self._flow(self.graph_, labels)
+        self._keep(solution, labels)
+        return self
+
+    def fit_predict(self, X: Any, y: Any) -> NDArray[Any]:
+        """Fit and return ``transduction_``, the label of every row."""
+        return self.fit(X, y).transduction_
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label new rows by the vote of their neighbours among the fitted rows.
+
+        A row that equals a fitted one gets that one's label; ``unlabeled`` is returned where none of the
+        neighbours has a label.
+        """
+        shares = self._shares(X)
+        arms = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
+        return decode(arms, self.classes_, self.unlabeled)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities of new rows, one column per class; even odds where nothing is known."""
+        return _even_where_empty(self._shares(X))
+
+    @property
+    def label_distributions_(self) -> NDArray[np.float64]:
+        """Class probabilities of the fitted rows, one column per class; computed when asked for.
+
+        A row's own class has its ``confidence_``; the neighbours' votes for other classes share the rest.
+        """
+        check_is_fitted(self)
+        return _even_where_empty(self._distributions(np.arange(len(self.confidence_))))
+
+    @abstractmethod
+    def _check_flow(self, labels: NDArray[np.int32]) -> None:
+        """Refuse the flow's parameters before any work starts."""
+
+    @abstractmethod
+    def _flow(self, graph: Graph, labels: NDArray[np.int32]) -> Solution:
+        """Find the state of every vertex."""
+
+    # -- fit, stage by stage
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
+        if self.affinity not in AFFINITIES:
+            raise ValueError(f"affinity must be one of {', '.join(AFFINITIES)}; got {self.affinity!r}.")
+        X = self._validated_rows(X, reset=True)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; "
+                f"pass one label per row, {self.unlabeled!r} where not known."
+            )
+        check_consistent_length(X, y)
+        return X, y
+
+    def _validated_rows(self, X: Any, reset: bool) -> Any:
+        given = self.affinity != "nearest_neighbors"
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if given else False,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2 if reset and not given else 1,
+        )
+
+    def _graph(self, X: Any) -> Graph:
+        self._fit_X = None
+        if self.affinity == "precomputed":
+            return Graph.from_weights(X, np.float32)
+        n_neighbors = self._n_neighbors(X.shape[0])
+        check_scale_neighbor(self.scale_neighbor, n_neighbors)
+        if self.affinity == "precomputed_nearest_neighbors":
+            neighbors = Neighbors.from_distances(X, n_neighbors)
+        else:
+            self._fit_X = X
+            neighbors = nearest_neighbors(X, n_neighbors)
+        self._tau = local_scales(neighbors, self.scale_neighbor)
+        return similarity_graph(neighbors, self.scale_neighbor)
+
+    def _n_neighbors(self, n_rows: int) -> int:
+        if isinstance(self.n_neighbors, str) and self.n_neighbors == "auto":
+            return max(1, min(10, n_rows - 1))
+        check_n_neighbors(self.n_neighbors, n_rows)
+        return self.n_neighbors
+
+    def _keep(self, solution: Solution, labels: NDArray[np.int32]) -> None:
+        """Turn the flow's answer into the learned attributes, and say what the user should know."""
+        self.solution_ = solution
+        self._packed = solution.state.packed()
+        self.transduction_ = decode(solution.arm, self.classes_, self.unlabeled)
+        self.confidence_ = solution.state.confidence(len(self.classes_))
+        self.energy_, self.n_iter_ = solution.energy, solution.n_iter
+        self.converged_ = solution.converged
+        log.info("%r: %s", self.graph_, solution.status)
+        lost = 0 if (solution.arm >= 0).all() else int((~self.graph_.reached(labels >= 0)).sum())
+        if lost:
+            warnings.warn(
+                f"{lost} of {len(labels)} rows have no label: none reaches them, because they lie in "
+                f"parts of the graph without a known label. They are returned as {self.unlabeled!r} with "
+                "confidence 0; label one row in each part, or raise n_neighbors.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if not solution.converged and self.tol > 0:
+            warnings.warn(f"The flow has not converged. {solution.status}", ConvergenceWarning, stacklevel=3)
+
+    # -- new rows
+
+    def _shares(self, X: Any) -> NDArray[np.float64]:
+        """The share of every class in the vote on every new row; zeros where nobody votes."""
+        check_is_fitted(self)
+        X = self._validated_rows(X, reset=False)
+        n = self.graph_.n_vertices
+        if self.affinity != "nearest_neighbors" and X.shape[1] != n:
+            raise ValueError(f"A precomputed X must have one column per fitted row, {n}; got {X.shape[1]}.")
+        shares = np.zeros((X.shape[0], len(self.classes_)))
+        if self.affinity == "precomputed":
+            edges = sparse.csr_array(X, dtype=np.float32)
+            _kernels.vote_shares(
+                edges.indptr,
+                edges.indices,
+                edges.data * self._inverse_root[edges.indices],
+                self._packed,
+                shares,
+            )
+            return shares
+        k = self._n_neighbors(n)
+        if self.affinity == "nearest_neighbors":
+            neighbors = nearest_neighbors(self._fit_X, k, queries=X)
+        else:
+            neighbors = Neighbors.from_query(X, k)
+        tau = local_scales(neighbors, self.scale_neighbor)
+        exponents = scaled_squares(neighbors, tau, self._tau)
+        # Only shares count, so the nearest neighbour may have weight 1: far-off rows don't underflow.
+        weights = (
+            np.exp(exponents.min(axis=1, keepdims=True) - exponents) * self._inverse_root[neighbors.indices]
+        )
+        indptr = np.arange(0, weights.size + 1, k)
+        _kernels.vote_shares(indptr, neighbors.indices.ravel(), weights.ravel(), self._packed, shares)
+        seen = neighbors.distances[:, 0] == 0
+        shares[seen] = self._distributions(neighbors.indices[seen, 0])
+        return shares
+
+    @property
+    def _inverse_root(self) -> NDArray[np.float64]:
+        """1/√d_j: how loud a fitted row speaks to its neighbours."""
+        degrees = self.graph_.degrees
+        return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+
+    def _distributions(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+        """Class probabilities of fitted rows; zeros where no label reaches."""
+        edges = self.graph_.normalized[rows]
+        shares = np.zeros((len(rows), len(self.classes_)))
+        _kernels.vote_shares(edges.indptr, edges.indices, edges.data, self._packed, shares)
+        arm, confidence = self.solution_.arm[rows], self.confidence_[rows]
+        here = np.flatnonzero(arm >= 0)
+        shares[here, arm[here]] = 0
+        others = shares.sum(axis=1, keepdims=True)
+        alone = np.full(shares.shape[1], 1 / max(shares.shape[1] - 1, 1))
+        shares = np.where(others > 0, shares / np.where(others > 0, others, 1), alone)
+        shares *= (1 - confidence)[:, None]
+        shares[here, arm[here]] = confidence[here]
+        shares[arm < 0] = 0
+        return shares
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.affinity != "nearest_neighbors"
+        tags.input_tags.sparse = self.affinity != "nearest_neighbors"
+        return tags
+
+
+def _even_where_empty(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Even odds for rows that nothing is known about."""
+    shares[~shares.any(axis=1)] = 1 / shares.shape[1]
+    return shares
+
+
+class GinzburgLandauClassifier(GraphClassifier):
+    r"""Label every row from a few labels by multiclass Ginzburg-Landau flow on a similarity graph.
+
+    .. math::
+        E = \frac{ε}{2} \sum_{i<j} ŵ_{ij}\, ρ_{ij}^2 + \frac{1}{ε} \sum_i Φ(u_i)
+          + \sum_{i\ \mathrm{labelled}} \frac{μ_i}{2} ρ(u_i, û_i)^2
+
+    Garcia-Cardona, Flenner, Percus: *Multiclass Semi-Supervised Learning on Graphs using Ginzburg-Landau
+    Functional Minimization*.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default="auto"
+        Neighbours of a row in the graph, the row itself not counted; "auto" is 10, or all others where there
+        are fewer.
+    scale_neighbor : int, optional
+        Which neighbour sets the local scale; the last one by default.
+    affinity : {"nearest_neighbors", "precomputed", "precomputed_nearest_neighbors"}
+        What ``X`` is: rows of features; a sparse symmetric matrix of similarities; or a sparse matrix of
+        distances to at least ``n_neighbors`` neighbours per row.
+    epsilon : float or Geometric, default=1.0
+        Interface width, or a schedule of shrinking values.
+    fidelity : float or array-like of shape (n_samples,), default=30.0
+        Trust in the known labels, or in each one of them. Large values clamp; small ones let a wrong label
+        be outvoted.
+    init : {"hub", "random"}, State or Solution, default="hub"
+        Where the flow starts; an earlier model's ``solution_`` is a warm start.
+    step : "auto" or float, default="auto"
+        Time step; "auto" is the largest that is proved stable.
+    max_iter : int, default=2000
+        Sweeps at the most.
+    tol : float, default=1e-4
+        When labels count as quiet and the energy as flat; 0 never stops early.
+    unlabeled : object, default=-1
+        The entry of ``y`` that means "not known"; missing values always do. ``None`` if -1 is a class.
+    random_state : int, Generator or None
+        For ``init="random"``.
+    callbacks : callable or sequence of callables
+        Called with (sweep, state, energy) while the flow runs; a true answer stops it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        The distinct labels.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every row, ``unlabeled`` where no label reaches.
+    confidence_ : ndarray of shape (n_samples,)
+        From 0 (no label reaches the row) over ½ (between classes) to 1.
+    label_distributions_ : ndarray of shape (n_samples, K)
+        Class probabilities of the fitted rows.
+    energy_ : structured ndarray
+        The energy's trace: ``sweep``, ``smoothing``, ``potential``, ``fidelity``, ``total``.
+    n_iter_ : int
+        Sweeps made.
+    converged_ : bool
+        Whether labels are quiet and the energy is flat.
+    solution_ : Solution
+        The flow's whole answer.
+    graph_ : Graph
+        The similarity graph.
+    n_features_in_ : int
+        Features seen in ``fit``.
+
+    Examples
+    --------
+    >>> from phaselabel import GinzburgLandauClassifier
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> y = [0, -1, -1, 1, -1, -1]
+    >>> GinzburgLandauClassifier(n_neighbors=2).fit(X, y).transduction_.tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | Literal["auto"] = "auto",
+        *,
+        scale_neighbor: int | None = None,
+        affinity: str = "nearest_neighbors",
+        epsilon: Any = 1.0,
+        fidelity: Any = 30.0,
+        init: Any = "hub",
+        step: Any = "auto",
+        max_iter: int = 2000,
+        tol: float = 1e-4,
+        unlabeled: Any = -1,
+        random_state: Any = None,
+        callbacks: Any = (),
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.scale_neighbor = scale_neighbor
+        self.affinity = affinity
+        self.epsilon = epsilon
+        self.fidelity = fidelity
+        self.init = init
+        self.step = step
+        self.max_iter = max_iter
+        self.tol = tol
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def _check_flow(self, labels: NDArray[np.int32]) -> None:
+        checked_fidelity(self.fidelity, labels)
+        check_numbers(epsilon=self.epsilon, step=self.step, max_iter=self.max_iter, tol=self.tol)
+        check_init(self.init, len(labels), len(self.classes_))
+
+    def _flow(self, graph: Graph, labels: NDArray[np.int32]) -> Solution:
+        return minimize(
+            graph,
+            labels,
+            epsilon=self.epsilon,
+            fidelity=self.fidelity,
+            init=self.init,
+            step=self.step,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_classes=len(self.classes_),
+            random_state=self.random_state,
+            callbacks=self.callbacks,
+        )

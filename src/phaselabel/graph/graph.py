@@ -1,0 +1,128 @@
+"""A symmetric matrix of similarities in, a frozen graph with everything the flow asks of it out."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected, weighted graph: ``w_ij = w_ji ≥ 0`` and no loops.
+
+    Parameters
+    ----------
+    weights : csr_array of shape (n, n)
+        The similarities. Take :meth:`from_weights` for a matrix that has not been checked.
+
+    Examples
+    --------
+    >>> graph = Graph.from_weights([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    >>> graph.degrees.tolist(), graph.n_components
+    ([1.0, 1.0, 0.0], 2)
+    """
+
+    weights: sparse.csr_array
+
+    @classmethod
+    def from_weights(cls, weights: Any, dtype: Any = None) -> "Graph":
+        """Check a similarity matrix, sparse or dense, and take it as a graph.
+
+        Loops are dropped: they take part in no difference, only in the degrees. ``dtype`` is the type the
+        weights are kept in; float32 unless the matrix is float64.
+        """
+        matrix = sparse.csr_array(weights, copy=True)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ValueError(
+                f"A precomputed graph must be square, one row and one column per vertex; got {matrix.shape}."
+            )
+        if dtype is None:
+            dtype = np.float64 if matrix.dtype == np.float64 else np.float32
+        matrix = matrix.astype(dtype)
+        if not np.isfinite(matrix.data).all():
+            raise ValueError("The precomputed graph contains NaN or infinity; remove those entries.")
+        if matrix.nnz and matrix.data.min() < 0:
+            raise ValueError(
+                f"The precomputed graph has a negative weight ({matrix.data.min():.3g}); weights are "
+                "similarities, so clip them at 0 or turn distances into similarities first."
+            )
+        matrix.sum_duplicates()
+        matrix.data[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) == matrix.indices] = 0
+        gap = abs(matrix - matrix.T)
+        if gap.nnz and gap.max() > 1e-5 * matrix.data.max():
+            raise ValueError(
+                f"The precomputed graph is not symmetric (entries differ by up to {gap.max():.3g}); "
+                "pass W.maximum(W.T) or (W + W.T) / 2."
+            )
+        return cls.from_symmetric(matrix)
+
+    @classmethod
+    def from_symmetric(cls, matrix: sparse.csr_array) -> "Graph":
+        """Take a matrix that is known to be symmetric and non-negative; it becomes the graph's own.
+
+        Weights that underflowed to zero carry nothing and are dropped. Indices take four bytes wherever
+        they suffice: the flow is bound by memory traffic.
+        """
+        matrix.eliminate_zeros()
+        matrix.sort_indices()
+        if max(matrix.shape[0], matrix.nnz) < np.iinfo(np.int32).max:
+            matrix.indices = matrix.indices.astype(np.int32, copy=False)
+            matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+        return cls(matrix)
+
+    @property
+    def n_vertices(self) -> int:
+        """How many vertices there are."""
+        return int(self.weights.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """How many undirected edges there are."""
+        return int(self.weights.nnz // 2)
+
+    @cached_property
+    def degrees(self) -> NDArray[np.float64]:
+        """``d_i = Σ_j w_ij``."""
+        return np.asarray(self.weights.sum(axis=1, dtype=np.float64)).ravel()
+
+    @cached_property
+    def normalized(self) -> sparse.csr_array:
+        """``ŵ_ij = w_ij / √(d_i d_j)``, on the same pattern as ``weights``."""
+        root = np.sqrt(self.degrees)
+        inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+        w = self.weights
+        rows = np.repeat(inverse, np.diff(w.indptr))
+        data = (w.data * rows * inverse[w.indices]).astype(w.dtype)
+        return sparse.csr_array((data, w.indices, w.indptr), shape=w.shape)
+
+    @cached_property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Row sums of ``normalized``: the stiffness of a vertex."""
+        return np.asarray(self.normalized.sum(axis=1, dtype=np.float64)).ravel()
+
+    @cached_property
+    def components(self) -> NDArray[np.int32]:
+        """The number of the connected component of every vertex."""
+        labels: NDArray[np.int32] = connected_components(self.weights, directed=False)[1]
+        return labels
+
+    @cached_property
+    def n_components(self) -> int:
+        """How many connected components there are."""
+        return int(self.components.max(initial=-1)) + 1
+
+    def reached(self, labeled: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which vertices share a connected component with one of the ``labeled`` ones."""
+        lit = np.zeros(self.n_components, bool)
+        lit[self.components[labeled]] = True
+        return lit[self.components]
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({self.n_vertices} vertices, {self.n_edges} edges, "
+            f"{self.n_components} component{'s' if self.n_components != 1 else ''})"
+        )

@@ -1,0 +1,124 @@
+"""Labels of any type in, class numbers out, and back."""
+
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def encode(y: Any, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Sort out which entries are labels and number their classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Integers, strings or any objects that can be sorted.
+    unlabeled : object, default=-1
+        The entry that means "not known". Missing values (``None``, ``NaN``, ``NA``) always do.
+
+    Returns
+    -------
+    classes : ndarray of shape (K,)
+        The distinct labels, sorted.
+    arms : ndarray of int32, shape (n,)
+        Their numbers, -1 where not known.
+
+    Examples
+    --------
+    >>> classes, arms = encode(["cat", None, "dog", "cat"])
+    >>> classes.tolist(), arms.tolist()
+    (['cat', 'dog'], [0, -1, 1, 0])
+    """
+    from sklearn.utils import column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+
+    # numpy would make the strings "nan" and "-1" of markers in a list; objects stay what they are.
+    y = np.array(y, object) if isinstance(y, list | tuple) else np.asarray(y)
+    y = column_or_1d(y, warn=True)
+    known = ~(_missing(y) | _marked(y, unlabeled))
+    if not known.any():
+        raise ValueError(
+            f"y has no labelled row: all {len(y)} entries are missing or equal to unlabeled={unlabeled!r}; "
+            "label at least one row, or name the marker with unlabeled=."
+        )
+    given = _plain(y[known])
+    if given.dtype.kind in "iuf":
+        _check_numeric(given, unlabeled)
+        check_classification_targets(given)
+    try:
+        classes, numbers = np.unique(given, return_inverse=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in given}))
+        raise ValueError(
+            f"y mixes labels that can't be sorted ({kinds}); use one type, and unlabeled= for the marker."
+        ) from None
+    arms = np.full(len(y), -1, np.int32)
+    arms[known] = numbers
+    return classes, arms
+
+
+def decode(arms: NDArray[np.integer[Any]], classes: NDArray[Any], unlabeled: Any = -1) -> NDArray[Any]:
+    """The labels of class numbers; ``unlabeled`` where the number is -1.
+
+    Examples
+    --------
+    >>> decode(np.array([1, -1]), np.array(["cat", "dog"]), unlabeled="?").tolist()
+    ['dog', '?']
+    """
+    labels = classes[arms]
+    lost = arms < 0
+    if lost.any():
+        if isinstance(unlabeled, str) and classes.dtype.kind == "U":
+            labels = labels.astype(np.result_type(classes, np.asarray(unlabeled)))
+        elif not (isinstance(unlabeled, Number) and classes.dtype.kind in "if"):
+            labels = labels.astype(object)
+        labels[lost] = unlabeled
+    return labels
+
+
+def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries are None, NaN or a data frame's NA."""
+    if y.dtype.kind == "O":
+        return np.array(
+            [v is None or type(v).__name__ in ("NAType", "NaTType") or _is_nan(v) for v in y], bool
+        )
+    return np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), bool)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _marked(y: NDArray[Any], mark: Any) -> NDArray[np.bool_]:
+    """Which entries equal the marker; in an array of strings numpy has turned a -1 into "-1"."""
+    if y.dtype.kind == "O":
+        return np.array([_comparable(v, mark) and v == mark for v in y], bool)
+    if y.dtype.kind == "U":
+        return np.asarray(y == str(mark))
+    return np.asarray(y == mark) if isinstance(mark, Number) else np.zeros(len(y), bool)
+
+
+def _comparable(a: Any, b: Any) -> bool:
+    return type(a) is type(b) or (isinstance(a, Number) and isinstance(b, Number))
+
+
+def _plain(given: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are all strings, or all numbers, as an array of that type."""
+    if given.dtype.kind != "O":
+        return given
+    if all(isinstance(label, str) for label in given):
+        return given.astype(str)
+    if all(isinstance(label, Number) for label in given):
+        return np.array(given.tolist())
+    return given
+
+
+def _check_numeric(given: NDArray[Any], unlabeled: Any) -> None:
+    if np.isinf(given).any():
+        raise ValueError("Input y contains infinity or a value too large for its dtype; remove those rows.")
+    if unlabeled is not None and unlabeled != -1 and (given == -1).any():
+        raise ValueError(
+            f"y contains -1, the usual marker, as a label while unlabeled={unlabeled!r}; replace the -1 "
+            "entries, or pass unlabeled=None if -1 is a class."
+        )

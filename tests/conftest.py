@@ -1,0 +1,44 @@
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from scipy import sparse
+
+import phaselabel as pl
+
+settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("ci")
+
+
+def random_graph(n, seed, density=0.3, dtype=np.float64):
+    """A random weighted graph, dense enough to be interesting and with some isolated vertices."""
+    upper = sparse.triu(sparse.random_array((n, n), density=density, rng=np.random.default_rng(seed)), 1)
+    return pl.Graph.from_weights(upper + upper.T, dtype)
+
+
+def few_labels(n, n_classes, seed, share=0.2):
+    rng = np.random.default_rng(seed)
+    labels = np.where(rng.random(n) < share, rng.integers(0, n_classes, n), -1)
+    labels[:n_classes] = np.arange(n_classes)
+    return labels
+
+
+@pytest.fixture(scope="session")
+def digits():
+    from sklearn.datasets import load_digits
+
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="session")
+def digits_graph(digits):
+    return pl.similarity_graph(pl.nearest_neighbors(digits[0], 10))
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    home = os.environ.get("PHASELABEL_DATA")
+    if not home:
+        pytest.skip("real data sets are not here: set PHASELABEL_DATA to their folder")
+    return home

@@ -1,0 +1,197 @@
+"""Laws of the descent: it goes down, names don't matter, it says why it stopped."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import phaselabel as pl
+from conftest import few_labels, random_graph
+from phaselabel.energy import gradient
+from phaselabel.flow import Solution
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n_classes=st.integers(1, 6),
+    epsilon=st.floats(0.1, 5),
+    fidelity=st.floats(0, 500),
+    density=st.floats(0.02, 0.9),
+    start=st.sampled_from(["hub", "random"]),
+)
+def test_energy_never_rises_away_from_class_changes(seed, n_classes, epsilon, fidelity, density, start):
+    graph, labels = random_graph(30, seed, density), few_labels(30, n_classes, seed)
+    seen = []
+    pl.minimize(
+        graph,
+        labels,
+        epsilon=epsilon,
+        fidelity=fidelity,
+        init=start,
+        random_state=seed,
+        max_iter=60,
+        every=1,
+        tol=0,
+        callbacks=lambda sweep, state, energy: seen.append((state, energy.total)),
+    )
+    mu = np.where(labels >= 0, fidelity, 0)
+    step = 1 / (epsilon * graph.row_sums + 1 / epsilon + mu)
+    for (before, high), (after, low) in pairwise(seen):
+        descended = before.height - step * gradient(graph, before, labels, epsilon=epsilon, fidelity=fidelity)
+        if (descended > 0).all():  # nobody passes the hub, where a class is chosen anew
+            np.testing.assert_array_equal(after.arm, before.arm)
+            assert low <= high + 1e-12 * seen[0][1]  # what rounding leaves
+        assert after.height.max() <= 0.5
+
+
+@given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 6))
+def test_class_names_do_not_matter(seed, n_classes):
+    graph, labels = random_graph(40, seed), few_labels(40, n_classes, seed)
+    names = np.random.default_rng(seed).permutation(n_classes)
+    plain = pl.minimize(graph, labels)
+    renamed = pl.minimize(graph, np.where(labels >= 0, names[labels], -1))
+    np.testing.assert_array_equal(renamed.arm, np.where(plain.arm >= 0, names[plain.arm], -1))
+    np.testing.assert_array_equal(renamed.height, plain.height)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_row_order_does_not_matter(seed):
+    graph, labels = random_graph(40, seed), few_labels(40, 3, seed)
+    order = np.random.default_rng(seed).permutation(40)
+    shuffled = pl.Graph.from_weights(graph.weights[order][:, order])
+    plain, other = (
+        pl.minimize(graph, labels, max_iter=200),
+        pl.minimize(shuffled, labels[order], max_iter=200),
+    )
+    np.testing.assert_array_equal(other.arm, plain.arm[order])
+    np.testing.assert_allclose(other.height, plain.height[order], atol=1e-6)
+
+
+def test_labels_that_only_a_long_path_connects_still_arrive():
+    """Nothing is called converged while the front is still on its way."""
+    n = 3000
+    ends = np.arange(n - 1)
+    upper = sparse.coo_array((np.ones(n - 1), (ends, ends + 1)), shape=(n, n))
+    labels = np.full(n, -1)
+    labels[0], labels[-1] = 0, 1
+    solution = pl.minimize(upper + upper.T, labels, max_iter=20_000)
+    assert solution.converged
+    assert (solution.arm >= 0).all()
+    assert (solution.arm[: n // 2 - 5] == 0).all()
+    assert (solution.arm[n // 2 + 5 :] == 1).all()
+
+
+def test_component_without_a_label_stays_at_the_hub():
+    graph = pl.Graph.from_weights([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    solution = pl.minimize(graph, [1, -1, -1, -1])
+    assert solution.arm.tolist() == [1, 1, -1, -1]
+    assert solution.height[2:].tolist() == [0, 0]
+
+
+def test_small_fidelity_lets_a_wrong_label_be_outvoted_and_large_clamps():
+    n = 8
+    clique = pl.Graph.from_weights(1 - np.eye(n))
+    labels = np.zeros(n, int)
+    labels[0] = 1
+    assert pl.minimize(clique, labels, fidelity=30.0).arm[0] == 1
+    assert pl.minimize(clique, labels, fidelity=0.05).arm[0] == 0
+    trust = np.full(n, 30.0)
+    trust[0] = 0.0
+    assert pl.minimize(clique, labels, fidelity=trust).arm[0] == 0
+
+
+def test_warm_start_from_a_solution_is_at_rest(digits, digits_graph):
+    labels = pl.datasets.sample_labels(digits[1], 5, random_state=0)
+    first = pl.minimize(digits_graph, labels)
+    again = pl.minimize(digits_graph, labels, init=first)
+    assert again.n_iter < first.n_iter / 3
+    assert np.mean(again.arm == first.arm) > 0.999
+
+
+def test_the_papers_run_is_nothing_special(digits, digits_graph):
+    labels = pl.datasets.sample_labels(digits[1], 5, random_state=0)
+    run = {"init": "random", "step": 0.01, "max_iter": 100, "tol": 0}
+    first, same, other = (pl.minimize(digits_graph, labels, random_state=s, **run) for s in (1, 1, 2))
+    assert first.n_iter == 100
+    assert not first.converged
+    assert "limit" in first.status
+    np.testing.assert_array_equal(first.height, same.height)
+    assert np.any(first.height != other.height)
+
+
+def test_schedule_runs_through_its_values():
+    schedule = pl.Geometric(start=2.0, stop=0.01, factor=0.9, sweeps=40)
+    assert len(list(schedule)) == 51
+    graph, labels = random_graph(30, 1), few_labels(30, 3, 1)
+    solution = pl.minimize(graph, labels, epsilon=pl.Geometric(1.0, 0.1, 0.5, sweeps=15))
+    assert solution.n_iter == 60
+    assert "schedule" in solution.status
+    assert solution.height.mean() > pl.minimize(graph, labels, epsilon=1.0).height.mean()  # ε sharpens
+
+
+def test_callback_stops_and_returns_the_state_it_saw():
+    graph, labels = random_graph(30, 2), few_labels(30, 3, 2)
+    seen = {}
+
+    def stop(sweep, state, energy):
+        seen[sweep] = state
+        return sweep >= 20
+
+    history = pl.History()
+    solution = pl.minimize(graph, labels, callbacks=[stop, history], tol=0)
+    assert solution.n_iter == 20
+    assert "callback" in solution.status
+    assert not solution.converged
+    np.testing.assert_array_equal(solution.height, seen[20].height)
+    assert history.sweeps == [0, 10, 20]
+    assert solution.energy["sweep"].tolist() == [0, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": np.nan}, "epsilon"),
+        ({"epsilon": "wide"}, "epsilon"),
+        ({"fidelity": -1.0}, "fidelity"),
+        ({"fidelity": np.inf}, "fidelity"),
+        ({"fidelity": [1.0, 2.0]}, "fidelity"),
+        ({"step": 0.0}, "step"),
+        ({"step": "big"}, "step"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"max_iter": 1.5}, "max_iter"),
+        ({"tol": -1}, "tol"),
+        ({"every": 0}, "every"),
+        ({"init": "here"}, "init"),
+        ({"init": pl.State.at_hub(3)}, "init"),
+        ({"init": pl.State(np.full(30, 9), np.zeros(30))}, "init"),
+        ({"init": pl.State(np.full(30, 0), np.full(30, 0.7))}, "init"),
+        ({"n_classes": 1}, "n_classes"),
+        ({"labels": np.full(30, -1)}, "no known label"),
+        ({"labels": np.zeros(30)}, "whole numbers"),
+        ({"labels": np.zeros(3, int)}, "one entry per vertex"),
+        ({"labels": np.full(30, -2)}, "no known label"),
+    ],
+)
+def test_bad_input_is_one_sentence(change, word):
+    arguments = {"labels": few_labels(30, 3, 0)} | change
+    with pytest.raises(ValueError, match=word) as caught:
+        pl.minimize(random_graph(30, 0), **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_schedules():
+    for bad in ({"start": 1, "stop": 2}, {"factor": 1.0}, {"sweeps": 0}, {"stop": 0}):
+        with pytest.raises(ValueError, match="schedule"):
+            pl.Geometric(**bad)
+
+
+def test_solution_is_frozen():
+    solution = pl.minimize(random_graph(10, 0), few_labels(10, 2, 0))
+    assert isinstance(solution, Solution)
+    with pytest.raises(AttributeError):
+        solution.n_iter = 3

@@ -1,0 +1,108 @@
+"""The house rules: imports point down, nothing prints, importing is cheap, examples in the docs run."""
+
+import ast
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import phaselabel
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "phaselabel"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+#: The pipeline from the bottom up: a module may import only what stands before it.
+ORDER = [
+    "_kernels", "graph.graph", "graph.neighbors", "graph.weights", "graph", "star", "energy", "flow",
+    "callbacks", "labels", "classifier", "binary", "datasets", "",
+]  # fmt: skip
+
+
+def name_of(path):
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imports_of(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "phaselabel":
+            inner = node.module.removeprefix("phaselabel").removeprefix(".")
+            for alias in node.names:
+                deeper = f"{inner}.{alias.name}".strip(".")
+                yield deeper if deeper in ORDER else inner
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_down(path):
+    own = ORDER.index(name_of(path))
+    for other in imports_of(path):
+        assert ORDER.index(other) < own, f"{name_of(path)} imports {other}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_every_module_says_what_it_is_and_prints_nothing(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    first = (ast.get_docstring(tree) or "").split("\n\n")[0]
+    assert first.endswith(".")
+    calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    assert not [c for c in calls if isinstance(c, ast.Name) and c.id == "print"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_docstring_examples_run(path):
+    module = importlib.import_module(f"phaselabel.{name_of(path)}".rstrip("."))
+    assert doctest.testmod(module).failed == 0
+
+
+def test_importing_touches_nothing_heavy():
+    code = "import sys, phaselabel; print(sorted({'numba', 'sklearn', 'scipy', 'numpy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_loads():
+    for name in phaselabel.__all__:
+        assert getattr(phaselabel, name) is not None
+    assert set(phaselabel.__all__) <= set(dir(phaselabel))
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = phaselabel.no_such_name
+
+
+def test_second_process_does_not_compile_again(tmp_path):
+    code = (
+        "import numpy as np, phaselabel as pl\n"
+        "pl.minimize(pl.Graph.from_weights(np.ones((4, 4), np.float32)), [0, 1, -1, -1], max_iter=2)\n"
+        "from phaselabel._kernels import sweep\n"
+        "print(sum(sweep.stats.cache_misses.values()), sum(sweep.stats.cache_hits.values()))"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert runs[1] == ["0", "1"]
+
+
+@pytest.mark.parametrize("page", ["README.md"])
+def test_python_in_the_docs_runs(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    scope = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), scope)
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+def test_examples_run(script, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(script), "--out", str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()), "an example leaves something to look at"

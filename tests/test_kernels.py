@@ -1,0 +1,118 @@
+"""Twins: the kernels equal the slow, literal loops of naive.py."""
+
+import numba
+import numpy as np
+import pytest
+
+import naive
+import phaselabel as pl
+from conftest import few_labels, random_graph
+from phaselabel import _kernels
+from phaselabel.flow import N_BLOCKS, balanced_blocks
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize(("epsilon", "fidelity"), [(1.0, 30.0), (0.5, 100.0), (2.0, 0.2)])
+def test_flow_equals_the_literal_algorithm_vertex_for_vertex(n_classes, epsilon, fidelity):
+    for seed in range(3):
+        n = 40
+        graph = random_graph(n, seed)
+        labels = few_labels(n, n_classes, seed)
+        u = np.random.default_rng(100 + seed).uniform(0, n_classes, n) - 0.5
+        u[labels >= 0] = labels[labels >= 0]
+        literal = naive.algorithm_1(
+            graph.normalized.toarray(), labels, fidelity, u, epsilon, 0.05, 120, n_classes
+        )
+        solution = pl.minimize(
+            graph,
+            labels,
+            epsilon=epsilon,
+            fidelity=fidelity,
+            init=pl.State.from_u(u),
+            step=0.05,
+            max_iter=120,
+            tol=0,
+        )
+        assert solution.n_iter == 120
+        state = pl.State.from_u(literal)
+        np.testing.assert_array_equal(solution.arm, state.arm)
+        np.testing.assert_allclose(solution.height, state.height, atol=1e-10)
+
+
+def test_flow_equals_the_literal_algorithm_on_three_moons():
+    X, y = pl.datasets.make_three_moons(60, random_state=0)
+    graph = pl.similarity_graph(pl.nearest_neighbors(X, 10), dtype=np.float64)
+    labels = pl.datasets.sample_labels(y, 5, random_state=1)
+    u = np.random.default_rng(2).uniform(0, 3, len(y)) - 0.5
+    u[labels >= 0] = labels[labels >= 0]
+    literal = naive.algorithm_1(graph.normalized.toarray(), labels, 30.0, u, 1.0, 0.1, 100, 3)
+    solution = pl.minimize(graph, labels, init=pl.State.from_u(u), step=0.1, max_iter=100, tol=0)
+    np.testing.assert_array_equal(solution.arm, pl.State.from_u(literal).arm)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flow_from_the_hub_equals_the_slow_star(seed):
+    n, n_classes = 50, 4
+    graph = random_graph(n, seed, density=0.08)
+    labels = few_labels(n, n_classes, seed, share=0.05)
+    start = pl.State.at_hub(n).with_labels(labels)
+    steps = 1 / (graph.row_sums + 1)
+    arm, height = naive.star(
+        graph.normalized.toarray(), labels, 30.0, start.arm, start.height, 1.0, steps, 60
+    )
+    solution = pl.minimize(graph, labels, max_iter=60, tol=0)
+    np.testing.assert_array_equal(solution.arm, arm)
+    np.testing.assert_allclose(solution.height, height, atol=1e-10)
+
+
+def test_same_bits_for_any_number_of_threads(digits, digits_graph):
+    labels = pl.datasets.sample_labels(digits[1], 2, random_state=0)
+    before = numba.get_num_threads()
+    found = []
+    try:
+        for threads in range(1, before + 1):
+            numba.set_num_threads(threads)
+            found.append(pl.minimize(digits_graph, labels, max_iter=60, tol=0))
+    finally:
+        numba.set_num_threads(before)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.arm, found[0].arm)
+        np.testing.assert_array_equal(other.height, found[0].height)
+        np.testing.assert_array_equal(other.energy, found[0].energy)
+
+
+def test_blocks_of_one_graph_can_run_apart(digits, digits_graph):
+    """Two halves that exchange their boundary after every sweep do what one sweep of the whole does."""
+    labels = pl.datasets.sample_labels(digits[1], 2, random_state=0)
+    n, w = len(labels), digits_graph.normalized
+    site = np.zeros(n, _kernels.SITE)
+    site["row_sum"], site["fidelity"] = digits_graph.row_sums, np.where(labels >= 0, 30, 0)
+    site["label"], site["step"] = labels, 0.1
+    tally, ballots = np.zeros(N_BLOCKS, _kernels.TALLY), np.zeros((N_BLOCKS, 10), np.float32)
+    start = pl.State.at_hub(n).with_labels(labels).packed()
+
+    def run(parts):
+        state = start.copy()
+        for _ in range(30):
+            out = np.full_like(state, 0)
+            for blocks in parts:
+                _kernels.sweep(
+                    w.indptr, w.indices, w.data, site, np.float32(1), state, out, blocks, tally, ballots
+                )
+            state = out
+        return state
+
+    whole = balanced_blocks(w.indptr, N_BLOCKS)
+    halves = [np.array([0, 300, 900]), np.array([900, n])]
+    np.testing.assert_array_equal(run([whole]), run(halves))
+
+
+def test_ten_thousand_classes_cost_nothing_per_vertex():
+    """Each pair of vertices is a class of its own; the vote must touch only what is near."""
+    n = 20_000
+    pairs = np.arange(n).reshape(-1, 2)
+    indices, distances = pairs[:, ::-1].reshape(-1, 1), np.ones((n, 1))
+    labels = np.where(np.arange(n) % 2 == 0, np.arange(n) // 2, -1)
+    solution = pl.minimize(pl.similarity_graph((indices, distances)), labels)
+    np.testing.assert_array_equal(solution.arm, np.arange(n) // 2)
+    assert solution.converged
