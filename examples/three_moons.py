@@ -31,9 +31,8 @@ def run(seed):
 
 def draw(X, y, labels, model, accuracy, path):
     """What was given, what came out, and how sure it is."""
-    figure, (given, found, sure) = plt.subplots(
-        1, 3, figsize=(12, 3.4), sharex=True, sharey=True, layout="constrained"
-    )
+    figure, axes = plt.subplots(1, 3, figsize=(12, 2.7), sharex=True, sharey=True, layout="constrained")
+    given, found, sure = axes
     known = labels >= 0
     given.scatter(*X[:, :2].T, s=5, color="#D8D8D8", linewidths=0)
     given.scatter(*X[known, :2].T, s=22, color=COLORS[labels[known]], edgecolors="black", linewidths=0.5)
@@ -44,7 +43,7 @@ def draw(X, y, labels, model, accuracy, path):
     found.legend(loc="upper center", frameon=False)
     found.set_title(f"Found: {accuracy:.1f} % right")
     dots = sure.scatter(*X[:, :2].T, s=7, c=model.confidence_, cmap="viridis", vmin=0.5, vmax=1, linewidths=0)
-    figure.colorbar(dots, ax=sure, label="confidence")
+    figure.colorbar(dots, ax=sure, label="confidence", shrink=0.8)
     sure.set_title("How sure it is")
     for axis in axes:
         axis.set_aspect("equal")

@@ -39,7 +39,7 @@ TALLY = np.dtype(
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
-def _kernel(parallel: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _kernel(parallel: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Compile a kernel on first call and keep it on disk; the one switch for all of them."""
     return nb.njit(parallel=parallel, **_OPTIONS)
 
