@@ -84,11 +84,11 @@ def test_same_bits_for_any_number_of_threads(digits, digits_graph):
 def test_blocks_of_one_graph_can_run_apart(digits, digits_graph):
     """Two halves that exchange their boundary after every sweep do what one sweep of the whole does."""
     labels = pl.datasets.sample_labels(digits[1], 2, random_state=0)
-    n, w = len(labels), digits_graph.normalized
+    n = len(labels)
     site = np.zeros(n, _kernels.SITE)
     site["row_sum"], site["fidelity"] = digits_graph.row_sums, np.where(labels >= 0, 30, 0)
     site["label"], site["step"] = labels, 0.1
-    tally, ballots = np.zeros(N_BLOCKS, _kernels.TALLY), np.zeros((N_BLOCKS, 10), np.float32)
+    ballots = np.zeros((N_BLOCKS, 10), np.float32)
     start = pl.State.at_hub(n).with_labels(labels).packed()
 
     def run(parts):
@@ -96,13 +96,11 @@ def test_blocks_of_one_graph_can_run_apart(digits, digits_graph):
         for _ in range(30):
             out = np.full_like(state, 0)
             for blocks in parts:
-                _kernels.sweep(
-                    w.indptr, w.indices, w.data, site, np.float32(1), state, out, blocks, tally, ballots
-                )
+                _kernels.sweep(*digits_graph.csr, site, np.float32(1), state, out, blocks, ballots)
             state = out
         return state
 
-    whole = balanced_blocks(w.indptr, N_BLOCKS)
+    whole = balanced_blocks(digits_graph.normalized.indptr, N_BLOCKS)
     halves = [np.array([0, 300, 900]), np.array([900, n])]
     np.testing.assert_array_equal(run([whole]), run(halves))
 

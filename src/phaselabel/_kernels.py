@@ -1,8 +1,8 @@
 """Every numba function of the package: arrays in, arrays out.
 
-A kernel writes only its own rows and adds up in a fixed order, so its result is the same to the last bit
-for any number of threads. Fused multiply-add is the one liberty given to the compiler: NaN and infinity
-keep their meaning.
+A kernel writes only its own rows and adds up in an order that the code fixes, so its result is the same to
+the last bit for any number of threads. The compiler may fuse and regroup sums; NaN and infinity keep their
+meaning. Indices come in unsigned: numba then needs no test for negative ones, a third of a sweep's time.
 """
 
 from collections.abc import Callable
@@ -32,34 +32,39 @@ TALLY = np.dtype(
         ("potential", np.float64),
         ("fidelity", np.float64),
         ("unsettled", np.int64),
+        ("moving", np.int64),
     ],
     align=True,
 )
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+#: A vertex whose height changes by less than this fraction in a sweep is at rest.
+REST = 1e-3
+
+_OPTIONS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "fastmath": {"contract", "reassoc", "nsz"},
+    "error_model": "numpy",
+}
 
 
-def _kernel(parallel: bool = False) -> Callable[[Callable[..., Any]], Any]:
+def _kernel(parallel: bool = False, inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Compile a kernel on first call and keep it on disk; the one switch for all of them."""
-    return nb.njit(parallel=parallel, **_OPTIONS)
+    return nb.njit(parallel=parallel, inline="always" if inline else "never", **_OPTIONS)
 
 
 # -- the star ------------------------------------------------------------------------------------------
 
 
-@_kernel()
-def _smoothing_force(i, indptr, indices, weights, row_sum, state):  # type: ignore[no-untyped-def]
-    """R_i = Σ_j ŵ_ij (r_i ± r_j): minus within a class, plus across classes."""
-    arm = state[i].arm
-    everyone = weights.dtype.type(0)
-    kin = weights.dtype.type(0)
-    for e in range(indptr[i], indptr[i + 1]):
+@_kernel(inline=True)
+def _neighbors_pull(i, arm, indptr, indices, weights, state):  # type: ignore[no-untyped-def]
+    """Σ_j ±ŵ_ij r_j: minus for a neighbour on the same arm, plus for all others."""
+    pull = weights.dtype.type(0)
+    for e in range(indptr[i], indptr[i + np.uint64(1)]):
         j = indices[e]
-        pull = weights[e] * state[j].height
-        everyone += pull
-        if state[j].arm == arm:
-            kin += pull
-    return state[i].height * row_sum + everyone - 2 * kin
+        share = weights[e] * state[j].height
+        pull += -share if state[j].arm == arm else share
+    return pull
 
 
 @_kernel()
@@ -76,7 +81,7 @@ def _vote(i, indptr, indices, weights, state, label, ballast, ballot):  # type: 
         ballot[label] = ballast
         best = ballot[label]
         winner = label
-    for e in range(indptr[i], indptr[i + 1]):
+    for e in range(indptr[i], indptr[i + np.uint64(1)]):
         j = indices[e]
         arm = state[j].arm
         if arm >= 0:
@@ -84,7 +89,7 @@ def _vote(i, indptr, indices, weights, state, label, ballast, ballot):  # type: 
             if ballot[arm] > best:
                 best = ballot[arm]
                 winner = arm
-    for e in range(indptr[i], indptr[i + 1]):
+    for e in range(indptr[i], indptr[i + np.uint64(1)]):
         arm = state[indices[e]].arm
         if arm >= 0:
             ballot[arm] = 0
@@ -93,53 +98,124 @@ def _vote(i, indptr, indices, weights, state, label, ballast, ballot):  # type: 
     return winner
 
 
+@_kernel(inline=True)
+def _moved(i, b, indptr, indices, weights, here, epsilon, state, ballots):  # type: ignore[no-untyped-def]
+    """One descent step of vertex i: its new height and arm, its smoothing force, its gap to its label.
+
+    ``ballots[b]`` is the scratch of its block, looked up only where there is a vote.
+    """
+    number = weights.dtype.type
+    half = number(0.5)
+    r = state[i].height
+    arm = state[i].arm
+    force = r * here.row_sum + _neighbors_pull(i, arm, indptr, indices, weights, state)  # R_i
+    slope = epsilon * force - number(2) / epsilon * r * (number(0.25) - r * r)
+    gap = number(0)
+    mu = here.fidelity
+    if mu > 0:
+        # A known label is a neighbour of weight μ/ε that sits at its leaf.
+        gap = r - half if arm == here.label else r + half
+        slope += mu * gap
+    new = r - here.step * slope
+    new = min(new, number(1) - new)  # through the leaf
+    if new < 0:  # through the hub
+        new = min(-new, half)
+        arm = _vote(i, indptr, indices, weights, state, here.label, half * mu / epsilon, ballots[b])
+    return new, arm, force, gap
+
+
 @_kernel(parallel=True)
-def sweep(indptr, indices, weights, site, epsilon, state, out, blocks, tally, ballots):  # type: ignore[no-untyped-def]
+def sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots):  # type: ignore[no-untyped-def]
     """One synchronous descent step, ``state`` -> ``out``, for the rows of ``blocks``.
 
     Block b holds the rows ``blocks[b]`` to ``blocks[b + 1]``; rows outside all blocks are a boundary that
-    is read and never written. ``tally`` receives the energy of ``state``, not of ``out``: it falls out of
-    the same pass, because the smoothing term is quadratic and so equals ε/2 Σ r_i R_i (Euler).
+    is read and never written.
+    """
+    for b in nb.prange(blocks.size - 1):
+        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            new, arm, _, _ = _moved(i, b, indptr, indices, weights, site[i], epsilon, state, ballots)
+            out[i].height = new
+            out[i].arm = arm
+
+
+@_kernel(parallel=True)
+def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots, tally):  # type: ignore[no-untyped-def]
+    """The same step, and ``tally``: the energy of ``state`` (not of ``out``) and who is not at rest.
+
+    The energy falls out of the pass: the smoothing term is quadratic, so it equals ε/2 Σ r_i R_i (Euler).
     """
     for b in nb.prange(blocks.size - 1):
         smoothing = 0.0
         potential = 0.0
         fidelity = 0.0
         unsettled = 0
-        for i in range(blocks[b], blocks[b + 1]):
+        moving = 0
+        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            new, arm, force, gap = _moved(i, b, indptr, indices, weights, site[i], epsilon, state, ballots)
             r = state[i].height
-            arm = state[i].arm
-            force = _smoothing_force(i, indptr, indices, weights, site[i].row_sum, state)
-            slope = epsilon * force - 2 / epsilon * r * (0.25 - r * r)
             smoothing += r * force
             potential += (0.25 - r * r) ** 2
-            mu = site[i].fidelity
-            if mu > 0:
-                # A known label is a neighbour of weight μ/ε that sits at its leaf.
-                gap = r - 0.5 if arm == site[i].label else r + 0.5
-                slope += mu * gap
-                fidelity += mu * gap * gap
-            new = r - site[i].step * slope
-            if new > 0.5:  # through the leaf
-                new = 1 - new
-            if new < 0:  # through the hub
-                new = min(-new, 0.5)
-                arm = _vote(i, indptr, indices, weights, state, site[i].label, 0.5 * mu / epsilon, ballots[b])
+            fidelity += site[i].fidelity * gap * gap
             # Unsettled is who changes class, and who still climbs away from the unstable hub.
             unsettled += arm != state[i].arm or (new < 0.25 and new > 1.01 * r)
             out[i].height = new
             out[i].arm = arm
+            moving += _is_moving(state[i], out[i])
         tally[b].smoothing = 0.5 * epsilon * smoothing
         tally[b].potential = 0.5 / epsilon * potential
         tally[b].fidelity = 0.5 * fidelity
         tally[b].unsettled = unsettled
+        tally[b].moving = moving
+
+
+@_kernel(inline=True)
+def _is_moving(old, new):  # type: ignore[no-untyped-def]
+    """Whether a vertex changed by more than a trifle of its height; relative, as growth begins tiny."""
+    return old.arm != new.arm or abs(new.height - old.height) > REST * max(old.height, new.height)
+
+
+@_kernel(parallel=True)
+def wake_around(indptr, indices, old, new, awake):  # type: ignore[no-untyped-def]
+    """Mark every vertex that moved from ``old`` to ``new``, and its neighbours."""
+    for row in nb.prange(new.size):
+        i = np.uint64(row)
+        if _is_moving(old[i], new[i]):
+            awake[i] = True
+            for e in range(indptr[i], indptr[i + np.uint64(1)]):
+                awake[indices[e]] = True  # by several threads at once, perhaps: always the same value
+
+
+@_kernel(parallel=True)
+def partial_sweep(indptr, indices, weights, site, epsilon, state, rows, fresh, blocks, ballots, awake):  # type: ignore[no-untyped-def]
+    """One synchronous step of some ``rows`` in place, everybody else standing still.
+
+    Block b holds ``rows[blocks[b]]`` to ``rows[blocks[b + 1]]``; ``fresh`` is scratch of their length. The
+    rows that move, and their neighbours, are marked in ``awake``.
+    """
+    for b in nb.prange(blocks.size - 1):
+        for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            i = rows[a]
+            new, arm, _, _ = _moved(i, b, indptr, indices, weights, site[i], epsilon, state, ballots)
+            fresh[a].height = new
+            fresh[a].arm = arm
+    for b in nb.prange(blocks.size - 1):
+        for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            i = rows[a]
+            if _is_moving(state[i], fresh[a]):
+                awake[i] = True
+                for e in range(indptr[i], indptr[i + np.uint64(1)]):
+                    awake[indices[e]] = True
+            state[i].height = fresh[a].height
+            state[i].arm = fresh[a].arm
 
 
 @_kernel(parallel=True)
 def smoothing_forces(indptr, indices, weights, row_sums, state, out):  # type: ignore[no-untyped-def]
     """out_i = R_i for every row."""
-    for i in nb.prange(out.size):
-        out[i] = _smoothing_force(i, indptr, indices, weights, row_sums[i], state)
+    for row in nb.prange(out.size):
+        i = np.uint64(row)
+        pull = _neighbors_pull(i, state[i].arm, indptr, indices, weights, state)
+        out[i] = state[i].height * row_sums[i] + pull
 
 
 @_kernel(parallel=True)

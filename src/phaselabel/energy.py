@@ -93,15 +93,10 @@ def gradient(
 
 def _forces(graph: Graph, state: State) -> NDArray[np.float64]:
     """R_i in double precision, by the same loop that the flow runs."""
-    w = graph.normalized
+    indptr, indices, weights = graph.csr
     out = np.empty(graph.n_vertices)
     _kernels.smoothing_forces(
-        w.indptr,
-        w.indices,
-        w.data.astype(np.float64, copy=False),
-        graph.row_sums,
-        state.packed(np.float64),
-        out,
+        indptr, indices, weights.astype(np.float64), graph.row_sums, state.packed(np.float64), out
     )
     return out
 

@@ -18,7 +18,10 @@ Callback = Callable[[int, State, Energy], Any]
 #: Sweeps are dealt out in this many blocks of rows, whatever the number of threads: sums stay the same.
 N_BLOCKS = 64
 
-TALLY_FIELDS = _kernels.TALLY.names or ()
+#: Where no more than a fraction FEW of the vertices moves, the flow visits only them and their neighbours
+#: until the next look, as long as these are no more than a fraction MANY of all.
+FEW, MANY = 0.05, 0.3
+
 TRACE = np.dtype(
     [("sweep", np.int64)] + [(name, np.float64) for name in ("smoothing", "potential", "fidelity", "total")]
 )
@@ -172,7 +175,7 @@ def minimize(
         end = descent.n_iter + sweeps
         while descent.n_iter < end and not (quiet and flat) and not stopped:
             sweep, before = descent.n_iter, descent.state() if watchers else None
-            now, unsettled = descent.advance()
+            now, unsettled = descent.look()
             quiet = unsettled <= tol * graph.n_vertices
             flat = tol > 0 and _is_flat(trace, now, tol) and not isinstance(epsilon, Geometric)
             trace.append((sweep, now))
@@ -201,19 +204,21 @@ class _Descent:
         start: State,
         n_classes: int,
     ) -> None:
-        w = graph.normalized
-        double = w.dtype == np.float64
+        self._csr = graph.csr
+        number = self._csr[2].dtype
+        double = number == np.float64
         self.n_iter = 0
-        self._csr = w.indptr, w.indices, w.data
-        self._front = start.packed(w.dtype)
+        self._front = start.packed(number)
         self._back = np.empty_like(self._front)
         self._row_sums, self._fidelity = graph.row_sums, fidelity
         self._site = np.empty(graph.n_vertices, _kernels.SITE64 if double else _kernels.SITE)
         self._site["row_sum"], self._site["fidelity"] = graph.row_sums, fidelity
         self._site["label"] = labels
-        self._blocks = balanced_blocks(w.indptr, N_BLOCKS)
+        self._blocks = balanced_blocks(graph.normalized.indptr, N_BLOCKS)
         self._tally = np.zeros(N_BLOCKS, _kernels.TALLY)
-        self._ballots = np.zeros((N_BLOCKS, n_classes), w.dtype)
+        self._ballots = np.zeros((N_BLOCKS, n_classes), number)
+        self._awake = np.zeros(graph.n_vertices, np.bool_)
+        self._moving = graph.n_vertices
 
     def set_epsilon(self, epsilon: float, step: Literal["auto"] | float) -> None:
         """Set ε and the step of every vertex."""
@@ -229,24 +234,43 @@ class _Descent:
         # same as shortening the step of the labelled vertices.
         self._site["step"] = rate / (1 + rate * self._fidelity)
 
-    def advance(self, sweeps: int = 1) -> tuple[Energy, int]:
-        """Make sweeps; answer the energy before the last of them and how many vertices it unsettled."""
+    def look(self) -> tuple[Energy, int]:
+        """Make one sweep; answer the energy before it and how many vertices it found unsettled."""
+        _kernels.watched_sweep(*self._arguments(), self._tally)
+        self._turn()
+        terms = {name: float(self._tally[name].sum()) for name in ("smoothing", "potential", "fidelity")}
+        self._moving = int(self._tally["moving"].sum())
+        return Energy(**terms), int(self._tally["unsettled"].sum())
+
+    def advance(self, sweeps: int) -> None:
+        """Make sweeps, unobserved; while few vertices move, only of those and their neighbours."""
+        if self._moving <= FEW * len(self._awake):
+            indptr, indices, _ = self._csr
+            self._awake[:] = False
+            _kernels.wake_around(indptr, indices, self._back, self._front, self._awake)
+            while sweeps and (rows := np.flatnonzero(self._awake)).size <= MANY * len(self._awake):
+                self._sweep_rows(rows.astype(indices.dtype))
+                sweeps -= 1
         for _ in range(sweeps):
-            _kernels.sweep(
-                *self._csr,
-                self._site,
-                self.epsilon,
-                self._front,
-                self._back,
-                self._blocks,
-                self._tally,
-                self._ballots,
-            )
-            self._front, self._back = self._back, self._front
-        self.n_iter += sweeps
-        total = {name: self._tally[name].sum() for name in TALLY_FIELDS}
-        unsettled = int(total.pop("unsettled"))
-        return Energy(**{name: float(value) for name, value in total.items()}), unsettled
+            _kernels.sweep(*self._arguments())
+            self._turn()
+
+    def _sweep_rows(self, rows: NDArray[np.unsignedinteger[Any]]) -> None:
+        """Move some rows in place; ``_awake`` tells whom to visit next."""
+        self._awake[rows] = False
+        cuts = np.linspace(0, len(rows), N_BLOCKS + 1).astype(np.int64)
+        scratch = self._ballots, self._awake
+        _kernels.partial_sweep(
+            *self._csr, self._site, self.epsilon, self._front, rows, self._back, cuts, *scratch
+        )
+        self.n_iter += 1
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (*self._csr, self._site, self.epsilon, self._front, self._back, self._blocks, self._ballots)
+
+    def _turn(self) -> None:
+        self._front, self._back = self._back, self._front
+        self.n_iter += 1
 
     def undo(self) -> None:
         """Take the last sweep back."""

@@ -99,6 +99,12 @@ class Graph:
         data = (w.data * rows * inverse[w.indices]).astype(w.dtype)
         return sparse.csr_array((data, w.indices, w.indptr), shape=w.shape)
 
+    @property
+    def csr(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """``normalized`` as the kernels take it: row ends and columns unsigned, and weights."""
+        w = self.normalized
+        return _unsigned(w.indptr), _unsigned(w.indices), w.data
+
     @cached_property
     def row_sums(self) -> NDArray[np.float64]:
         """Row sums of ``normalized``: the stiffness of a vertex."""
@@ -126,3 +132,7 @@ class Graph:
             f"Graph({self.n_vertices} vertices, {self.n_edges} edges, "
             f"{self.n_components} component{'s' if self.n_components != 1 else ''})"
         )
+
+
+def _unsigned(indices: NDArray[Any]) -> NDArray[Any]:
+    return indices.view(np.uint32 if indices.dtype.itemsize == 4 else np.uint64)
