@@ -8,7 +8,7 @@ from conftest import random_graph
 from phaselabel import BinaryGinzburgLandauClassifier, minimize_binary
 
 
-@given(st.integers(0, 10_000), st.floats(0.1, 4), st.floats(0, 200))
+@given(st.integers(0, 10_000), st.floats(0.1, 4), st.floats(0.01, 200))
 def test_energy_never_rises(seed, epsilon, fidelity):
     labels = np.where(np.arange(40) < 2, np.arange(40), -1)
     solution = minimize_binary(

@@ -1,5 +1,6 @@
 """Contract and answers: scikit-learn's own checks, what must simply work, what is refused, how good it is."""
 
+import multiprocessing
 import warnings
 
 import numpy as np
@@ -254,6 +255,71 @@ def test_warm_start_through_init(blobs):
     again = GinzburgLandauClassifier(init=first.solution_).fit(X, labels)
     assert again.n_iter_ < first.n_iter_
     np.testing.assert_array_equal(again.transduction_, first.transduction_)
+
+
+def test_warm_start_from_a_model_matches_classes_by_name(blobs):
+    X, y, _ = blobs
+    names = np.array(["a", "b", "c"], object)[y]
+    first = GinzburgLandauClassifier(n_neighbors=60).fit(
+        X, np.where((np.arange(120) % 8 == 0) & (y < 2), names, None)
+    )
+    given = np.where((np.arange(120) % 8 == 0) & (y > 0), names, None)
+    again = GinzburgLandauClassifier(n_neighbors=60, init=first, max_iter=1, tol=0).fit(X, given)
+    b = y == 1
+    assert np.mean(again.transduction_[b] == "b") > 0.9
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(blobs):
+    X, y, _ = blobs
+    broken = GinzburgLandauClassifier(fidelity=-1)
+    with pytest.raises(ValueError, match="fidelity"):
+        broken.fit(X, y)
+    with pytest.raises(NotFittedError):
+        broken.predict(X)
+    model = GinzburgLandauClassifier().fit(X, np.array(list("abc"))[y])
+    model.fidelity = -1
+    with pytest.raises(ValueError, match="fidelity"):
+        model.fit(X, np.array(list("xyz"))[y])
+    assert model.predict(X[:1])[0] == model.transduction_[0] == "a"
+
+
+def test_an_outlier_is_labelled_like_its_nearest_neighbours():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(0, 0.001, (50, 2)), [[50.0, 50.0]]]
+    model = GinzburgLandauClassifier().fit(X, np.where(np.arange(51) == 0, 3, -1))
+    assert (model.transduction_ == 3).all()
+
+
+def test_a_callback_that_stops_is_no_cause_for_a_warning(blobs):
+    X, _, labels = blobs
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        GinzburgLandauClassifier(callbacks=lambda sweep, state, energy: sweep >= 30).fit(X, labels)
+
+
+def test_many_classes_with_one_label_each_cause_no_warning():
+    X = np.arange(600.0)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = GinzburgLandauClassifier().fit(
+            X, np.where(np.arange(600) % 20 == 10, np.arange(600) // 20, -1)
+        )
+    assert np.mean(model.transduction_ == np.arange(600) // 20) > 0.8
+
+
+def fit_in_a_child(data):
+    return GinzburgLandauClassifier().fit(*data).transduction_
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
+def test_fits_in_a_forked_child_after_a_fit_in_the_parent():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = np.where(np.arange(6000) % 100 == 0, (X[:, 0] > 0).astype(int), -1)
+    expected = fit_in_a_child((X, y))  # large enough for the parallel kernels
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        found = pool.apply_async(fit_in_a_child, ((X, y),)).get(timeout=300)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_not_converged_is_a_warning_and_a_status(blobs):

@@ -18,7 +18,7 @@ from phaselabel.flow import Solution
     seed=st.integers(0, 10_000),
     n_classes=st.integers(1, 6),
     epsilon=st.floats(0.1, 5),
-    fidelity=st.floats(0, 500),
+    fidelity=st.floats(0.01, 500),
     density=st.floats(0.02, 0.9),
     start=st.sampled_from(["hub", "random"]),
 )
@@ -82,6 +82,43 @@ def test_labels_that_only_a_long_path_connects_still_arrive():
     assert (solution.arm >= 0).all()
     assert (solution.arm[: n // 2 - 5] == 0).all()
     assert (solution.arm[n // 2 + 5 :] == 1).all()
+
+
+def test_a_thin_front_in_a_large_graph_is_not_called_converged():
+    """One vertex per sweep of half a million changes class: a tiny fraction, and yet not rest."""
+    n = 500_000
+    ends = np.arange(n - 1)
+    upper = sparse.coo_array((np.ones(n - 1, np.float32), (ends, ends + 1)), shape=(n, n))
+    labels = np.full(n, -1)
+    labels[0] = 0
+    solution = pl.minimize(upper + upper.T, labels, max_iter=60)
+    assert not solution.converged
+    assert "not been reached yet" in solution.status
+
+
+def test_rest_is_found_where_the_energy_goes_to_zero():
+    X = np.r_[np.zeros((50, 2)), np.full((50, 2), 9.0)] + np.random.default_rng(0).normal(0, 0.1, (100, 2))
+    labels = np.full(100, -1)
+    labels[[0, 99]] = 0, 1
+    solution = pl.minimize(pl.similarity_graph(pl.nearest_neighbors(X, 60)), labels)
+    assert solution.converged
+    assert solution.energy["total"].min() >= 0
+
+
+def test_slow_motion_is_not_rest():
+    graph, labels = random_graph(200, 0, 0.1), few_labels(200, 3, 0, share=0.02)
+    assert not pl.minimize(graph, labels, step=1e-4, max_iter=300).converged
+
+
+@pytest.mark.parametrize("start", ["random", pl.State(np.zeros(4, int), np.full(4, 0.5))])
+def test_nobody_out_of_reach_keeps_a_class_from_the_start(start):
+    graph = pl.Graph.from_weights([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    assert pl.minimize(graph, [1, -1, -1, -1], init=start, random_state=0).arm.tolist() == [1, 1, -1, -1]
+
+
+def test_a_label_without_trust_is_unknown():
+    graph = pl.Graph.from_weights(1 - np.eye(4))
+    assert pl.minimize(graph, [0, 1, -1, -1], fidelity=[1.0, 0, 0, 0]).arm.tolist() == [0, 0, 0, 0]
 
 
 def test_component_without_a_label_stays_at_the_hub():
@@ -160,6 +197,15 @@ def test_callback_stops_and_returns_the_state_it_saw():
         ({"fidelity": -1.0}, "fidelity"),
         ({"fidelity": np.inf}, "fidelity"),
         ({"fidelity": [1.0, 2.0]}, "fidelity"),
+        ({"fidelity": "much"}, "fidelity"),
+        ({"fidelity": 0.0}, "fidelity"),
+        ({"epsilon": 1e300}, "epsilon"),
+        ({"step": 10**400}, "step"),
+        ({"callbacks": None}, "callbacks"),
+        ({"callbacks": [1]}, "callbacks"),
+        ({"n_classes": 3.5}, "n_classes"),
+        ({"labels": np.array([10**9, *[-1] * 29])}, "without gaps"),
+        ({"init": None}, "init"),
         ({"step": 0.0}, "step"),
         ({"step": "big"}, "step"),
         ({"max_iter": 0}, "max_iter"),
@@ -185,8 +231,16 @@ def test_bad_input_is_one_sentence(change, word):
 
 
 def test_bad_schedules():
-    for bad in ({"start": 1, "stop": 2}, {"factor": 1.0}, {"sweeps": 0}, {"stop": 0}):
-        with pytest.raises(ValueError, match="schedule"):
+    for bad in (
+        {"start": 1, "stop": 2},
+        {"start": np.inf},
+        {"start": "a"},
+        {"factor": 1.0},
+        {"sweeps": 0},
+        {"sweeps": 2.5},
+        {"stop": 0},
+    ):
+        with pytest.raises(ValueError, match=r"schedule|epsilon"):
             pl.Geometric(**bad)
 
 

@@ -8,7 +8,7 @@ import naive
 import phaselabel as pl
 from conftest import few_labels, random_graph
 from phaselabel import _kernels
-from phaselabel.flow import N_BLOCKS, balanced_blocks
+from phaselabel.descent import N_BLOCKS, balanced_blocks
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -65,7 +65,8 @@ def test_flow_from_the_hub_equals_the_slow_star(seed):
     np.testing.assert_allclose(solution.height, height, atol=1e-10)
 
 
-def test_same_bits_for_any_number_of_threads(digits, digits_graph):
+def test_same_bits_for_any_number_of_threads(digits, digits_graph, monkeypatch):
+    monkeypatch.setattr(_kernels, "SMALL", 0)
     labels = pl.datasets.sample_labels(digits[1], 2, random_state=0)
     before = numba.get_num_threads()
     found = []
@@ -79,6 +80,26 @@ def test_same_bits_for_any_number_of_threads(digits, digits_graph):
         np.testing.assert_array_equal(other.arm, found[0].arm)
         np.testing.assert_array_equal(other.height, found[0].height)
         np.testing.assert_array_equal(other.energy, found[0].energy)
+
+
+def test_one_thread_and_all_threads_compile_to_the_same_bits(digits, digits_graph, monkeypatch):
+    labels = pl.datasets.sample_labels(digits[1], 2, random_state=0)
+    small = pl.minimize(digits_graph, labels)
+    monkeypatch.setattr(_kernels, "SMALL", 0)
+    large = pl.minimize(digits_graph, labels)
+    np.testing.assert_array_equal(small.height, large.height)
+    np.testing.assert_array_equal(small.energy, large.energy)
+
+
+def test_visiting_only_what_moves_ends_with_the_same_labels(digits, digits_graph, monkeypatch):
+    for seed in range(5):
+        labels = pl.datasets.sample_labels(digits[1], 1, random_state=seed)
+        partly = pl.minimize(digits_graph, labels)
+        monkeypatch.setattr("phaselabel.descent.FEW", -1)
+        fully = pl.minimize(digits_graph, labels)
+        monkeypatch.undo()
+        assert np.mean(partly.arm == fully.arm) > 0.999
+        np.testing.assert_allclose(partly.height, fully.height, atol=0.02)
 
 
 def test_blocks_of_one_graph_can_run_apart(digits, digits_graph):

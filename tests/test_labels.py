@@ -21,6 +21,7 @@ NAN = float("nan")
         (["b", "a", "?"], "?", ["a", "b"], [1, 0, -1]),
         (["b", "a", ""], -1, ["", "a", "b"], [2, 1, 0]),
         (["b", "a", ""], "", ["a", "b"], [1, 0, -1]),
+        (np.ma.array([1, 2, 5], mask=[0, 1, 0]), -1, [1, 5], [0, -1, 1]),
         ([True, False, None], -1, [False, True], [1, 0, -1]),
         ([-1, 1], None, [-1, 1], [0, 1]),
         (pd.Series([1, None, 2], dtype="Int64"), -1, [1, 2], [0, -1, 1]),
@@ -63,6 +64,9 @@ def test_bad_labels(y, unlabeled, word):
         (np.array(["a", "b"]), "unknown", ["b", "unknown"]),
         (np.array(["a", "b"]), -1, ["b", -1]),
         (np.array(["a", "b"]), None, ["b", None]),
+        (np.array([4, 7]), NAN, [7, NAN]),
+        (np.array([4, 7]), 1.5, [7, 1.5]),
+        (np.array([4, 7], np.int8), 1000, [7, 1000]),
     ],
 )
 def test_decode_marks_what_is_lost(classes, unlabeled, expected):

@@ -5,11 +5,16 @@ the last bit for any number of threads. The compiler may fuse and regroup sums; 
 meaning. Indices come in unsigned: numba then needs no test for negative ones, a third of a sweep's time.
 """
 
+import logging
+import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numba as nb
 import numpy as np
+
+log = logging.getLogger(__name__)
 
 #: Height and arm lie side by side, so that a neighbour's state costs one touch of a cache line.
 STATE = np.dtype([("height", np.float32), ("arm", np.int32)], align=True)
@@ -33,6 +38,7 @@ TALLY = np.dtype(
         ("fidelity", np.float64),
         ("unsettled", np.int64),
         ("moving", np.int64),
+        ("waiting", np.int64),
     ],
     align=True,
 )
@@ -41,16 +47,55 @@ TALLY = np.dtype(
 REST = 1e-3
 
 _OPTIONS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "fastmath": {"contract", "reassoc", "nsz"},
     "error_model": "numpy",
 }
 
 
+#: Arrays up to this size are worked through by one thread: waking others would cost more than it brings.
+SMALL = 50_000
+
+_forked = False
+
+
+def _after_fork() -> None:
+    # OpenMP cannot be entered again in the child of a process that has used it.
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class _Parallel:
+    """A kernel in two flavours, one thread or all, compiled when first needed; both give the same bits."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.serial = _compiled(function, parallel=False)
+        self.parallel = _compiled(function, parallel=True)
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        size = max(a.size for a in arguments if isinstance(a, np.ndarray))
+        flavour = self.serial if _forked or size <= SMALL else self.parallel
+        return flavour(*arguments)
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    try:
+        return nb.njit(cache=True, **options, **_OPTIONS)(function)
+    except RuntimeError:  # no folder to keep compiled kernels in: a read-only installation
+        log.info("There is no writable folder for compiled kernels; they are compiled anew in every process.")
+        return nb.njit(cache=False, **options, **_OPTIONS)(function)
+
+
 def _kernel(parallel: bool = False, inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Compile a kernel on first call and keep it on disk; the one switch for all of them."""
-    return nb.njit(parallel=parallel, inline="always" if inline else "never", **_OPTIONS)
+    if parallel:
+        return _Parallel
+    return partial(_compiled, inline="always" if inline else "never")
 
 
 # -- the star ------------------------------------------------------------------------------------------
@@ -139,10 +184,12 @@ def sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots):
 
 
 @_kernel(parallel=True)
-def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots, tally):  # type: ignore[no-untyped-def]
+def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots, climb, tally):  # type: ignore[no-untyped-def]
     """The same step, and ``tally``: the energy of ``state`` (not of ``out``) and who is not at rest.
 
     The energy falls out of the pass: the smoothing term is quadratic, so it equals ε/2 Σ r_i R_i (Euler).
+    Unsettled is who changes class, and who climbs away from the unstable hub by more than a factor ``climb``;
+    waiting is whom no label has reached yet.
     """
     for b in nb.prange(blocks.size - 1):
         smoothing = 0.0
@@ -150,14 +197,15 @@ def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, b
         fidelity = 0.0
         unsettled = 0
         moving = 0
+        waiting = 0
         for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
             new, arm, force, gap = _moved(i, b, indptr, indices, weights, site[i], epsilon, state, ballots)
             r = state[i].height
             smoothing += r * force
             potential += (0.25 - r * r) ** 2
             fidelity += site[i].fidelity * gap * gap
-            # Unsettled is who changes class, and who still climbs away from the unstable hub.
-            unsettled += arm != state[i].arm or (new < 0.25 and new > 1.01 * r)
+            unsettled += arm != state[i].arm or (new < 0.25 and new > climb * r)
+            waiting += arm < 0
             out[i].height = new
             out[i].arm = arm
             moving += _is_moving(state[i], out[i])
@@ -166,6 +214,7 @@ def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, b
         tally[b].fidelity = 0.5 * fidelity
         tally[b].unsettled = unsettled
         tally[b].moving = moving
+        tally[b].waiting = waiting
 
 
 @_kernel(inline=True)

@@ -8,9 +8,10 @@ from scipy import sparse
 from scipy.sparse.linalg import cg
 
 from phaselabel.classifier import GraphClassifier
-from phaselabel.energy import Energy
-from phaselabel.flow import Solution, as_trace, check_numbers, checked_fidelity, checked_labels
+from phaselabel.energy import Energy, check_epsilon
+from phaselabel.flow import Solution, as_trace, check_numbers
 from phaselabel.graph import Graph
+from phaselabel.star import checked_fidelity, checked_labels
 
 
 def minimize_binary(
@@ -61,10 +62,11 @@ def minimize_binary(
     graph = graph if isinstance(graph, Graph) else Graph.from_weights(graph)
     arms, _ = checked_labels(labels, graph.n_vertices, 2)
     mu = checked_fidelity(fidelity, arms)
+    check_epsilon(epsilon)
     check_numbers(epsilon=epsilon, max_iter=max_iter, tol=tol)
 
     laplacian = _symmetric_laplacian(graph)
-    target = np.where(arms >= 0, 2.0 * arms - 1, 0.0)
+    target = np.where(mu > 0, 2.0 * arms - 1, 0.0)
     u = target.copy()
     reached = graph.reached(mu > 0)
     trace = [(0, _energy(u, laplacian, target, mu, epsilon))]
@@ -167,16 +169,17 @@ class BinaryGinzburgLandauClassifier(GraphClassifier):
         self.tol = tol
         self.unlabeled = unlabeled
 
-    def _check_flow(self, labels: NDArray[np.int32]) -> None:
-        if len(self.classes_) > 2:
+    def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
+        if len(classes) > 2:
             raise ValueError(
-                f"Only binary classification is supported; y has {len(self.classes_)} classes. "
+                f"Only binary classification is supported; y has {len(classes)} classes. "
                 "Use GinzburgLandauClassifier for more than two."
             )
         checked_fidelity(self.fidelity, labels)
+        check_epsilon(self.epsilon)
         check_numbers(epsilon=self.epsilon, max_iter=self.max_iter, tol=self.tol)
 
-    def _flow(self, graph: Graph, labels: NDArray[np.int32]) -> Solution:
+    def _flow(self, graph: Graph, labels: NDArray[np.int32], classes: NDArray[Any]) -> Solution:
         return minimize_binary(
             graph, labels, epsilon=self.epsilon, fidelity=self.fidelity, max_iter=self.max_iter, tol=self.tol
         )

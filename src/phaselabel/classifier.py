@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from phaselabel import _kernels
-from phaselabel.flow import Solution, check_init, check_numbers, checked_fidelity, minimize
+from phaselabel.flow import Solution, check_numbers, checked_callbacks, minimize
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
 from phaselabel.graph.neighbors import check_n_neighbors
 from phaselabel.graph.weights import check_scale_neighbor, local_scales, scaled_squares
 from phaselabel.labels import decode, encode
+from phaselabel.star import State, checked_fidelity, checked_state
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +51,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             The fitted estimator.
         """
         X, y = self._validated(X, y)
-        self.classes_, labels = encode(y, self.unlabeled)
-        self._check_flow(labels)
-        self.graph_ = self._graph(X)
-        solution = self._flow(self.graph_, labels)
-        self._keep(solution, labels)
+        classes, labels = encode(y, self.unlabeled)
+        self._check_flow(labels, classes)
+        graph, tau = self._graph(X)
+        solution = self._flow(graph, labels, classes)
+        self._keep(X, classes, labels, graph, tau, solution)
         return self
 
     def fit_predict(self, X: Any, y: Any) -> NDArray[Any]:
@@ -63,16 +65,22 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     def predict(self, X: Any) -> NDArray[Any]:
         """Label new rows by the vote of their neighbours among the fitted rows.
 
-        A row that equals a fitted one gets that one's label; ``unlabeled`` is returned where none of the
-        neighbours has a label.
+        A row that equals a fitted one gets that one's label (the first one's, if there are several);
+        ``unlabeled`` is returned where none of the neighbours has a label.
         """
-        shares = self._shares(X)
-        arms = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
+        check_is_fitted(self, "solution_")
+        X = self._validated_rows(X, reset=False)
+        arms = np.empty(X.shape[0], np.int64)
+        # Some rows at a time: with many classes the table of shares is large.
+        for rows in gen_batches(X.shape[0], max(1, 10_000_000 // len(self.classes_))):
+            shares = self._shares(X[rows])
+            arms[rows] = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
         return decode(arms, self.classes_, self.unlabeled)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities of new rows, one column per class; even odds where nothing is known."""
-        return _even_where_empty(self._shares(X))
+        check_is_fitted(self, "solution_")
+        return _even_where_empty(self._shares(self._validated_rows(X, reset=False)))
 
     @property
     def label_distributions_(self) -> NDArray[np.float64]:
@@ -80,15 +88,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         A row's own class has its ``confidence_``; the neighbours' votes for other classes share the rest.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "solution_")
         return _even_where_empty(self._distributions(np.arange(len(self.confidence_))))
 
     @abstractmethod
-    def _check_flow(self, labels: NDArray[np.int32]) -> None:
+    def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
         """Refuse the flow's parameters before any work starts."""
 
     @abstractmethod
-    def _flow(self, graph: Graph, labels: NDArray[np.int32]) -> Solution:
+    def _flow(self, graph: Graph, labels: NDArray[np.int32], classes: NDArray[Any]) -> Solution:
         """Find the state of every vertex."""
 
     # -- fit, stage by stage
@@ -116,19 +124,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             ensure_min_samples=2 if reset and not given else 1,
         )
 
-    def _graph(self, X: Any) -> Graph:
-        self._fit_X = None
+    def _graph(self, X: Any) -> tuple[Graph, NDArray[np.float64] | None]:
+        """The similarity graph, and the local scales of its rows where there are any."""
         if self.affinity == "precomputed":
-            return Graph.from_weights(X, np.float32)
+            return Graph.from_weights(X, np.float32), None
         n_neighbors = self._n_neighbors(X.shape[0])
         check_scale_neighbor(self.scale_neighbor, n_neighbors)
         if self.affinity == "precomputed_nearest_neighbors":
             neighbors = Neighbors.from_distances(X, n_neighbors)
         else:
-            self._fit_X = X
             neighbors = nearest_neighbors(X, n_neighbors)
-        self._tau = local_scales(neighbors, self.scale_neighbor)
-        return similarity_graph(neighbors, self.scale_neighbor)
+        tau = local_scales(neighbors, self.scale_neighbor)
+        return similarity_graph(neighbors, self.scale_neighbor), tau
 
     def _n_neighbors(self, n_rows: int) -> int:
         if isinstance(self.n_neighbors, str) and self.n_neighbors == "auto":
@@ -136,16 +143,26 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_n_neighbors(self.n_neighbors, n_rows)
         return self.n_neighbors
 
-    def _keep(self, solution: Solution, labels: NDArray[np.int32]) -> None:
+    def _keep(
+        self,
+        X: Any,
+        classes: NDArray[Any],
+        labels: NDArray[np.int32],
+        graph: Graph,
+        tau: NDArray[np.float64] | None,
+        solution: Solution,
+    ) -> None:
         """Turn the flow's answer into the learned attributes, and say what the user should know."""
-        self.solution_ = solution
+        self.classes_, self.graph_, self.solution_ = classes, graph, solution
+        self._fit_X = X if self.affinity == "nearest_neighbors" else None
+        self._tau = np.zeros(0) if tau is None else tau
         self._packed = solution.state.packed()
-        self.transduction_ = decode(solution.arm, self.classes_, self.unlabeled)
-        self.confidence_ = solution.state.confidence(len(self.classes_))
+        self.transduction_ = decode(solution.arm, classes, self.unlabeled)
+        self.confidence_ = solution.state.confidence(len(classes))
         self.energy_, self.n_iter_ = solution.energy, solution.n_iter
         self.converged_ = solution.converged
-        log.info("%r: %s", self.graph_, solution.status)
-        lost = 0 if (solution.arm >= 0).all() else int((~self.graph_.reached(labels >= 0)).sum())
+        log.info("%r: %s", graph, solution.status)
+        lost = 0 if (solution.arm >= 0).all() else int((~graph.reached(labels >= 0)).sum())
         if lost:
             warnings.warn(
                 f"{lost} of {len(labels)} rows have no label: none reaches them, because they lie in "
@@ -154,21 +171,19 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
                 UserWarning,
                 stacklevel=3,
             )
-        if not solution.converged and self.tol > 0:
+        if "max_iter" in solution.status and self.tol > 0:
             warnings.warn(f"The flow has not converged. {solution.status}", ConvergenceWarning, stacklevel=3)
 
     # -- new rows
 
     def _shares(self, X: Any) -> NDArray[np.float64]:
         """The share of every class in the vote on every new row; zeros where nobody votes."""
-        check_is_fitted(self)
-        X = self._validated_rows(X, reset=False)
         n = self.graph_.n_vertices
-        if self.affinity != "nearest_neighbors" and X.shape[1] != n:
-            raise ValueError(f"A precomputed X must have one column per fitted row, {n}; got {X.shape[1]}.")
         shares = np.zeros((X.shape[0], len(self.classes_)))
         if self.affinity == "precomputed":
             edges = sparse.csr_array(X, dtype=np.float32)
+            if edges.nnz and not edges.data.min() >= 0:
+                raise ValueError(f"X has a negative similarity, {edges.data.min():.3g}; clip it at 0.")
             _kernels.vote_shares(
                 edges.indptr,
                 edges.indices,
@@ -254,8 +269,9 @@ class GinzburgLandauClassifier(GraphClassifier):
     fidelity : float or array-like of shape (n_samples,), default=30.0
         Trust in the known labels, or in each one of them. Large values clamp; small ones let a wrong label
         be outvoted.
-    init : {"hub", "random"}, State or Solution, default="hub"
-        Where the flow starts; an earlier model's ``solution_`` is a warm start.
+    init : {"hub", "random"}, fitted classifier, State or Solution, default="hub"
+        Where the flow starts. A fitted classifier of the same rows is a warm start: its classes are matched
+        by name.
     step : "auto" or float, default="auto"
         Time step; "auto" is the largest that is proved stable.
     max_iter : int, default=2000
@@ -330,22 +346,38 @@ class GinzburgLandauClassifier(GraphClassifier):
         self.random_state = random_state
         self.callbacks = callbacks
 
-    def _check_flow(self, labels: NDArray[np.int32]) -> None:
+    def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
         checked_fidelity(self.fidelity, labels)
+        checked_callbacks(self.callbacks)
         check_numbers(epsilon=self.epsilon, step=self.step, max_iter=self.max_iter, tol=self.tol)
-        check_init(self.init, len(labels), len(self.classes_))
+        start = self._start(classes)
+        if not isinstance(start, str):
+            checked_state(start, len(labels), len(classes), "init")
+        elif start not in ("hub", "random"):
+            raise ValueError(f"init must be 'hub', 'random', a fitted classifier or a State; got {start!r}.")
 
-    def _flow(self, graph: Graph, labels: NDArray[np.int32]) -> Solution:
+    def _start(self, classes: NDArray[Any]) -> Any:
+        """``init``, its classes matched by name if it is a fitted classifier; unknown ones at the hub."""
+        if not isinstance(self.init, GraphClassifier):
+            return self.init
+        check_is_fitted(self.init, "solution_")
+        earlier = self.init.classes_.tolist()
+        now = classes.tolist()
+        match = np.array([now.index(name) if name in now else -1 for name in earlier] + [-1], np.int32)
+        arm = match[self.init.solution_.arm]
+        return State(arm, np.where(arm >= 0, self.init.solution_.height, 0.0))
+
+    def _flow(self, graph: Graph, labels: NDArray[np.int32], classes: NDArray[Any]) -> Solution:
         return minimize(
             graph,
             labels,
             epsilon=self.epsilon,
             fidelity=self.fidelity,
-            init=self.init,
+            init=self._start(classes),
             step=self.step,
             max_iter=self.max_iter,
             tol=self.tol,
-            n_classes=len(self.classes_),
+            n_classes=len(classes),
             random_state=self.random_state,
             callbacks=self.callbacks,
         )

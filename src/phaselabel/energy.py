@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from phaselabel import _kernels
 from phaselabel.graph import Graph
-from phaselabel.star import LEAF, State
+from phaselabel.star import LEAF, State, checked_fidelity, checked_labels, checked_state
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Energy:
 
 def evaluate(
     graph: Graph,
-    state: State,
+    state: Any,
     labels: ArrayLike,
     *,
     epsilon: float = 1.0,
@@ -47,7 +47,7 @@ def evaluate(
     ----------
     graph : Graph
         The similarity graph.
-    state : State
+    state : State or Solution
         Arm and height of every vertex.
     labels : array-like of int, shape (n,)
         The known classes; -1 where not known.
@@ -68,8 +68,8 @@ def evaluate(
     >>> evaluate(graph, apart, [0, -1])
     Energy(smoothing=0.5, potential=0.0, fidelity=0.0)
     """
+    state, mu, gap = _checked(graph, state, labels, epsilon, fidelity)
     r = np.asarray(state.height, np.float64)
-    mu, gap = _pull(state, np.asarray(labels), fidelity)
     return Energy(
         smoothing=float(0.5 * epsilon * (r @ _forces(graph, state))),  # Euler: quadratic, so ½⟨r, ∂E⟩
         potential=float(0.5 / epsilon * np.sum((0.25 - r**2) ** 2)),
@@ -79,15 +79,15 @@ def evaluate(
 
 def gradient(
     graph: Graph,
-    state: State,
+    state: Any,
     labels: ArrayLike,
     *,
     epsilon: float = 1.0,
     fidelity: ArrayLike = 30.0,
 ) -> NDArray[np.float64]:
     """∂E/∂r_i, what the flow descends; the parameters are those of :func:`evaluate`."""
+    state, mu, gap = _checked(graph, state, labels, epsilon, fidelity)
     r = np.asarray(state.height, np.float64)
-    mu, gap = _pull(state, np.asarray(labels), fidelity)
     return epsilon * _forces(graph, state) - 2 / epsilon * r * (0.25 - r**2) + mu * gap
 
 
@@ -101,7 +101,20 @@ def _forces(graph: Graph, state: State) -> NDArray[np.float64]:
     return out
 
 
-def _pull(state: State, labels: NDArray[Any], fidelity: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """μ_i (0 where there is no label) and the signed tree distance to the label's leaf."""
-    mu = np.where(labels >= 0, fidelity, 0.0)
-    return mu, np.where(state.arm == labels, state.height - LEAF, state.height + LEAF)
+def _checked(
+    graph: Graph, state: Any, labels: ArrayLike, epsilon: float, fidelity: ArrayLike
+) -> tuple[State, NDArray[Any], NDArray[Any]]:
+    """The state, μ_i (0 where there is no label) and the signed tree distance to the label's leaf."""
+    check_epsilon(epsilon)
+    known, n_classes = checked_labels(labels, graph.n_vertices)
+    mu = checked_fidelity(fidelity, known)
+    highest = int(np.max(getattr(state, "arm", -1), initial=-1))
+    state = checked_state(state, graph.n_vertices, max(n_classes, highest + 1))
+    return state, mu, np.where(state.arm == known, state.height - LEAF, state.height + LEAF)
+
+
+def check_epsilon(epsilon: Any) -> None:
+    """Refuse an interface width that is no number, or so extreme that single precision fails."""
+    number = isinstance(epsilon, int | float | np.integer | np.floating) and not isinstance(epsilon, bool)
+    if not (number and 1e-6 <= epsilon <= 1e6):
+        raise ValueError(f"epsilon must be a number between 1e-6 and 1e6; got {epsilon!r}.")

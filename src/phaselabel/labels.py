@@ -31,12 +31,12 @@ def encode(y: Any, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.int32]
     (['cat', 'dog'], [0, -1, 1, 0])
     """
     from sklearn.utils import column_or_1d
-    from sklearn.utils.multiclass import check_classification_targets
 
     # numpy would make the strings "nan" and "-1" of markers in a list; objects stay what they are.
+    hidden = np.ma.getmaskarray(y).ravel() if np.ma.isMaskedArray(y) else False
     y = np.array(y, object) if isinstance(y, list | tuple) else np.asarray(y)
     y = column_or_1d(y, warn=True)
-    known = ~(_missing(y) | _marked(y, unlabeled))
+    known = ~(_missing(y) | _marked(y, unlabeled) | hidden)
     if not known.any():
         raise ValueError(
             f"y has no labelled row: all {len(y)} entries are missing or equal to unlabeled={unlabeled!r}; "
@@ -45,7 +45,6 @@ def encode(y: Any, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.int32]
     given = _plain(y[known])
     if given.dtype.kind in "iuf":
         _check_numeric(given, unlabeled)
-        check_classification_targets(given)
     try:
         classes, numbers = np.unique(given, return_inverse=True)
     except TypeError:
@@ -71,10 +70,20 @@ def decode(arms: NDArray[np.integer[Any]], classes: NDArray[Any], unlabeled: Any
     if lost.any():
         if isinstance(unlabeled, str) and classes.dtype.kind == "U":
             labels = labels.astype(np.result_type(classes, np.asarray(unlabeled)))
-        elif not (isinstance(unlabeled, Number) and classes.dtype.kind in "if"):
+        elif not _fits(unlabeled, classes.dtype):
             labels = labels.astype(object)
         labels[lost] = unlabeled
     return labels
+
+
+def _fits(mark: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether an array of numbers can hold the marker as it is."""
+    if not isinstance(mark, Number) or isinstance(mark, bool) or dtype.kind not in "iuf":
+        return False
+    if dtype.kind == "f":
+        return True
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= mark <= limits.max and mark == int(mark))  # type: ignore[operator, call-overload]
 
 
 def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
@@ -83,7 +92,9 @@ def _missing(y: NDArray[Any]) -> NDArray[np.bool_]:
         return np.array(
             [v is None or type(v).__name__ in ("NAType", "NaTType") or _is_nan(v) for v in y], bool
         )
-    return np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), bool)
+    if y.dtype.kind in "mM":
+        return np.asarray(np.isnat(y))
+    return np.asarray(np.isnan(y)) if y.dtype.kind == "f" else np.zeros(len(y), bool)
 
 
 def _is_nan(value: Any) -> bool:
@@ -117,7 +128,11 @@ def _plain(given: NDArray[Any]) -> NDArray[Any]:
 def _check_numeric(given: NDArray[Any], unlabeled: Any) -> None:
     if np.isinf(given).any():
         raise ValueError("Input y contains infinity or a value too large for its dtype; remove those rows.")
-    if unlabeled is not None and unlabeled != -1 and (given == -1).any():
+    if given.dtype.kind == "f" and (given != np.floor(given)).any():
+        raise ValueError(
+            "Unknown label type: continuous. Numbers with a fraction name no classes; round or bin y."
+        )
+    if unlabeled is not None and unlabeled == unlabeled and unlabeled != -1 and (given == -1).any():
         raise ValueError(
             f"y contains -1, the usual marker, as a label while unlabeled={unlabeled!r}; replace the -1 "
             "entries, or pass unlabeled=None if -1 is a class."

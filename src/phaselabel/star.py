@@ -79,3 +79,73 @@ class State:
     def from_packed(cls, packed: NDArray[np.void]) -> "State":
         """Undo :meth:`packed`; the result is a copy."""
         return cls(packed["arm"].copy(), packed["height"].copy())
+
+
+def checked_state(state: Any, n_vertices: int, n_classes: int, name: str = "state") -> State:
+    """A state, or anything with an arm and a height, that fits the graph and the classes."""
+    if not (hasattr(state, "arm") and hasattr(state, "height")):
+        raise ValueError(f"{name} must have an arm and a height per vertex, like a State; got {state!r}.")
+    arm, height = np.asarray(state.arm), np.asarray(state.height)
+    if not arm.shape == height.shape == (n_vertices,):
+        raise ValueError(
+            f"{name} must have one arm and one height per vertex, shape ({n_vertices},); "
+            f"got {arm.shape} and {height.shape}."
+        )
+    if not np.issubdtype(arm.dtype, np.integer):
+        raise ValueError(f"{name} must have whole numbers as arms; got {arm.dtype}.")
+    if n_vertices and (arm.min() < -1 or arm.max() >= n_classes):
+        raise ValueError(
+            f"{name} has arms from {arm.min()} to {arm.max()}; with {n_classes} classes they must lie "
+            f"between -1 (none) and {n_classes - 1}."
+        )
+    if n_vertices and not (height.min() >= 0 and height.max() <= LEAF):
+        raise ValueError(f"{name} must have heights between 0 (the hub) and 0.5 (the leaf).")
+    return State(arm, height)
+
+
+def checked_labels(
+    labels: ArrayLike, n_vertices: int, n_classes: int | None = None
+) -> tuple[NDArray[np.int32], int]:
+    """Known classes as int32 and the number of classes, or an error that says what is wrong."""
+    found = np.asarray(labels)
+    if found.shape != (n_vertices,):
+        raise ValueError(f"labels must have one entry per vertex, shape ({n_vertices},); got {found.shape}.")
+    if not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(
+            f"labels must be whole numbers with -1 for unknown; got {found.dtype}. "
+            "GinzburgLandauClassifier takes labels of any type."
+        )
+    highest, lowest = int(found.max(initial=-1)), int(found.min(initial=0))
+    if highest < 0:
+        raise ValueError("labels has no known label; give at least one entry a class of 0 or more.")
+    if lowest < -1:
+        raise ValueError(f"labels must be -1 (unknown) or 0 and above; got {lowest}.")
+    if n_classes is None:
+        n_classes = highest + 1
+    elif isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or highest >= n_classes:
+        raise ValueError(
+            f"n_classes must be a whole number above the highest label, {highest}; got {n_classes!r}."
+        )
+    if n_classes > max(n_vertices, 1_000_000):
+        raise ValueError(
+            f"labels go up to {highest} for {n_vertices} vertices; number the classes 0, 1, 2 … without gaps."
+        )
+    return found.astype(np.int32), int(n_classes)
+
+
+def checked_fidelity(fidelity: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """μ_i for every vertex, 0 where there is no label."""
+    try:
+        mu = np.asarray(fidelity, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        mu = np.asarray(np.nan)
+    if mu.ndim and mu.shape != labels.shape:
+        raise ValueError(
+            f"fidelity must be one number or one per vertex, shape {labels.shape}; got {mu.shape}."
+        )
+    mu = np.where(labels >= 0, mu, 0.0)
+    if not (np.isfinite(mu).all() and mu.min(initial=0) >= 0 and mu.max(initial=0) <= 1e12):
+        raise ValueError(f"fidelity must be between 0 and 1e12; got {fidelity!r}.")
+    if not (mu > 0).any():
+        raise ValueError("fidelity is 0 for every known label, so none counts; give at least one some trust.")
+    return mu

@@ -44,6 +44,9 @@ def test_isolated_vertices_are_components_and_not_nan():
         ([[0, -1], [-1, 0]], "negative"),
         ([[0, 1], [0, 0]], "not symmetric"),
         ([[0, np.nan], [np.nan, 0]], "NaN"),
+        ([[0, 1j], [1j, 0]], "real"),
+        ([[0, 1e39], [1e39, 0]], "divide"),
+        ([[0, 1e6, 0], [1e6, 0, 0], [0, 1, 0]], "not symmetric"),
     ],
 )
 def test_bad_matrices(matrix, word):

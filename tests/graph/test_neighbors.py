@@ -82,3 +82,8 @@ def test_bad_points(X, k, word):
 def test_bad_distances(matrix, word):
     with pytest.raises(ValueError, match=word):
         Neighbors.from_distances(sparse.csr_array(matrix), 1)
+
+
+def test_a_dense_matrix_of_distances_keeps_its_duplicates():
+    Z = np.array([[0.0], [0], [0], [1], [1], [1]])
+    assert Neighbors.from_distances(abs(Z - Z.T), 2).indices[0].tolist() == [1, 2]

@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> None:
     for package in PACKAGES:
         print(f"{package:13} {_version(package)}")
     print(f"threads       {numba.get_num_threads()}")
-    print(f"kernel cache  {_kernels.sweep.stats.cache_path}")
+    print(f"kernel cache  {_kernels.sweep.parallel.stats.cache_path}")
 
 
 def _version(package: str) -> str:

@@ -35,29 +35,37 @@ class Graph:
         Loops are dropped: they take part in no difference, only in the degrees. ``dtype`` is the type the
         weights are kept in; float32 unless the matrix is float64.
         """
-        matrix = sparse.csr_array(weights, copy=True)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        given = sparse.coo_array(weights)
+        if given.ndim != 2 or given.shape[0] != given.shape[1]:
             raise ValueError(
-                f"A precomputed graph must be square, one row and one column per vertex; got {matrix.shape}."
+                f"A precomputed graph must be square, one row and one column per vertex; got {given.shape}."
             )
+        if given.dtype.kind not in "biuf":
+            raise ValueError(f"A precomputed graph must hold real numbers; got {given.dtype}.")
         if dtype is None:
-            dtype = np.float64 if matrix.dtype == np.float64 else np.float32
-        matrix = matrix.astype(dtype)
-        if not np.isfinite(matrix.data).all():
+            dtype = np.float64 if given.dtype == np.float64 else np.float32
+        if not np.isfinite(given.data).all():
             raise ValueError("The precomputed graph contains NaN or infinity; remove those entries.")
+        matrix = given.astype(np.float64).tocsr()
         if matrix.nnz and matrix.data.min() < 0:
             raise ValueError(
                 f"The precomputed graph has a negative weight ({matrix.data.min():.3g}); weights are "
                 "similarities, so clip them at 0 or turn distances into similarities first."
             )
-        matrix.sum_duplicates()
+        if matrix.nnz and matrix.data.max() > 1e30:
+            raise ValueError(
+                f"The precomputed graph has a weight of {matrix.data.max():.3g}; divide all weights by "
+                "the largest: only their ratios count."
+            )
         matrix.data[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) == matrix.indices] = 0
+        matrix.eliminate_zeros()
         gap = abs(matrix - matrix.T)
-        if gap.nnz and gap.max() > 1e-5 * matrix.data.max():
+        if gap.nnz and (gap - 1e-5 * matrix.maximum(matrix.T)).max() > 0:
             raise ValueError(
                 f"The precomputed graph is not symmetric (entries differ by up to {gap.max():.3g}); "
                 "pass W.maximum(W.T) or (W + W.T) / 2."
             )
+        matrix = (0.5 * (matrix + matrix.T)).tocsr().astype(dtype)
         return cls.from_symmetric(matrix)
 
     @classmethod

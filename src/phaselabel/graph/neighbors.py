@@ -32,27 +32,24 @@ class Neighbors:
 
     @classmethod
     def from_distances(cls, distances: Any, n_neighbors: int) -> "Neighbors":
-        """Take the ``n_neighbors`` nearest of each row from a sparse matrix of distances.
+        """Take the ``n_neighbors`` nearest of each row from a matrix of distances, sparse or dense.
 
-        Stored zeros are neighbours at distance zero; what is not stored is not a neighbour. The diagonal
-        is skipped.
+        In a sparse matrix stored zeros are neighbours at distance zero, and what is not stored is not a
+        neighbour. The diagonal is skipped.
         """
-        matrix = sparse.csr_array(distances)
-        n = matrix.shape[0]
-        if matrix.ndim != 2 or n != matrix.shape[1]:
+        rows, columns, values, shape = _entries(distances)
+        if shape[0] != shape[1]:
             raise ValueError(
-                f"Precomputed distances must be square, one row and one column per point; got {matrix.shape}."
+                f"Precomputed distances must be square, one row and one column per point; got {shape}."
             )
-        rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
-        others = rows != matrix.indices
-        return cls._nearest(rows[others], matrix.indices[others], matrix.data[others], n, n_neighbors)
+        others = rows != columns
+        return cls._nearest(rows[others], columns[others], values[others], shape[0], n_neighbors)
 
     @classmethod
     def from_query(cls, distances: Any, n_neighbors: int) -> "Neighbors":
         """Like :meth:`from_distances`, for new rows against the columns' points: nothing is skipped."""
-        matrix = sparse.csr_array(distances)
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        return cls._nearest(rows, matrix.indices, matrix.data, matrix.shape[0], n_neighbors)
+        rows, columns, values, shape = _entries(distances)
+        return cls._nearest(rows, columns, values, shape[0], n_neighbors)
 
     @classmethod
     def _nearest(cls, rows: Any, columns: Any, values: Any, n: int, k: int) -> "Neighbors":
@@ -68,6 +65,17 @@ class Neighbors:
         start = np.concatenate([[0], np.cumsum(counts)])[:-1]
         chosen = order[start[:, None] + np.arange(k)]
         return cls(columns[chosen].astype(np.int32), values[chosen].astype(np.float64))
+
+
+def _entries(distances: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], tuple[int, int]]:
+    """Rows, columns and values of a matrix; of a dense one all of them, zeros too."""
+    if sparse.issparse(distances):
+        matrix = sparse.csr_array(distances)
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        return rows, matrix.indices, matrix.data, matrix.shape
+    matrix = np.atleast_2d(np.asarray(distances, np.float64))
+    rows, columns = (grid.ravel() for grid in np.indices(matrix.shape))
+    return rows, columns, matrix.ravel(), matrix.shape
 
 
 def nearest_neighbors(X: Any, n_neighbors: int = 10, *, queries: Any = None) -> Neighbors:

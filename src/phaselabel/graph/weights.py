@@ -22,7 +22,8 @@ def similarity_graph(
     .. math:: w_{ij} = \exp\bigl(-|x_i - x_j|^2 / (\tau_i \tau_j)\bigr)
 
     for every pair of which one is among the other's neighbours, with τ the distance to the M-th neighbour
-    (Zelnik-Manor & Perona).
+    (Zelnik-Manor & Perona). No weight is taken smaller than e^-80, so that an outlier still hears its
+    neighbours.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ def similarity_graph(
     """
     found = _checked(neighbors)
     tau = local_scales(found, scale_neighbor)
-    values = np.exp(-scaled_squares(found, tau, tau)).astype(dtype)
+    # Far below e^-80 single precision ends, and an outlier would fall out of the graph.
+    values = np.exp(-np.minimum(scaled_squares(found, tau, tau), 80.0)).astype(dtype)
     indices = found.indices
     indptr = np.concatenate([[0], np.cumsum(found.n_neighbors + _kernels.one_sided(indices))])
     columns = np.empty(indptr[-1], np.int32)
