@@ -44,7 +44,7 @@ TALLY = np.dtype(
 )
 
 #: A vertex whose height changes by less than this fraction in a sweep is at rest.
-REST = 1e-3
+REST = np.float32(1e-3)
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -169,6 +169,12 @@ def _moved(i, b, indptr, indices, weights, here, epsilon, state, ballots):  # ty
     return new, arm, force, gap
 
 
+@_kernel(inline=True)
+def _is_moving(old, new, old_arm, new_arm):  # type: ignore[no-untyped-def]
+    """Whether a vertex changed by more than a trifle of its height; relative, as growth begins tiny."""
+    return (old_arm != new_arm) | (abs(new - old) > REST * max(old, new))
+
+
 @_kernel(parallel=True)
 def sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots):  # type: ignore[no-untyped-def]
     """One synchronous descent step, ``state`` -> ``out``, for the rows of ``blocks``.
@@ -204,11 +210,11 @@ def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, b
             smoothing += r * force
             potential += (0.25 - r * r) ** 2
             fidelity += site[i].fidelity * gap * gap
-            unsettled += arm != state[i].arm or (new < 0.25 and new > climb * r)
+            unsettled += (arm != state[i].arm) | ((new < 0.25) & (new > climb * r))
             waiting += arm < 0
             out[i].height = new
             out[i].arm = arm
-            moving += _is_moving(state[i], out[i])
+            moving += _is_moving(r, new, state[i].arm, arm)
         tally[b].smoothing = 0.5 * epsilon * smoothing
         tally[b].potential = 0.5 / epsilon * potential
         tally[b].fidelity = 0.5 * fidelity
@@ -217,18 +223,12 @@ def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, b
         tally[b].waiting = waiting
 
 
-@_kernel(inline=True)
-def _is_moving(old, new):  # type: ignore[no-untyped-def]
-    """Whether a vertex changed by more than a trifle of its height; relative, as growth begins tiny."""
-    return old.arm != new.arm or abs(new.height - old.height) > REST * max(old.height, new.height)
-
-
 @_kernel(parallel=True)
 def wake_around(indptr, indices, old, new, awake):  # type: ignore[no-untyped-def]
     """Mark every vertex that moved from ``old`` to ``new``, and its neighbours."""
     for row in nb.prange(new.size):
         i = np.uint64(row)
-        if _is_moving(old[i], new[i]):
+        if _is_moving(old[i].height, new[i].height, old[i].arm, new[i].arm):
             awake[i] = True
             for e in range(indptr[i], indptr[i + np.uint64(1)]):
                 awake[indices[e]] = True  # by several threads at once, perhaps: always the same value
@@ -250,7 +250,7 @@ def partial_sweep(indptr, indices, weights, site, epsilon, state, rows, fresh, b
     for b in nb.prange(blocks.size - 1):
         for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
             i = rows[a]
-            if _is_moving(state[i], fresh[a]):
+            if _is_moving(state[i].height, fresh[a].height, state[i].arm, fresh[a].arm):
                 awake[i] = True
                 for e in range(indptr[i], indptr[i + np.uint64(1)]):
                     awake[indices[e]] = True
