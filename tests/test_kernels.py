@@ -102,6 +102,18 @@ def test_visiting_only_what_moves_ends_with_the_same_labels(digits, digits_graph
         np.testing.assert_allclose(partly.height, fully.height, atol=0.02)
 
 
+def test_renumbering_is_invisible_to_the_last_bit(digits, digits_graph, monkeypatch):
+    labels = pl.datasets.sample_labels(digits[1], 2, random_state=0)
+    plain = pl.minimize(digits_graph, labels)
+    monkeypatch.setattr("phaselabel.graph.graph.FITS_CACHE", 0)
+    renumbered = pl.Graph(digits_graph.weights)
+    assert (renumbered.layout[0] != np.arange(len(labels))).any()
+    np.testing.assert_array_equal(np.sort(renumbered.layout[0]), np.arange(len(labels)))
+    other = pl.minimize(renumbered, labels)
+    np.testing.assert_array_equal(other.arm, plain.arm)
+    np.testing.assert_array_equal(other.height, plain.height)
+
+
 def test_blocks_of_one_graph_can_run_apart(digits, digits_graph):
     """Two halves that exchange their boundary after every sweep do what one sweep of the whole does."""
     labels = pl.datasets.sample_labels(digits[1], 2, random_state=0)

@@ -331,3 +331,40 @@ def symmetrize(indices, values, indptr, out_indices, out_values):  # type: ignor
                 out_indices[filled[j]] = i
                 out_values[filled[j]] = values[i, m]
                 filled[j] += 1
+
+
+@_kernel()
+def breadth_first_order(indptr, indices):  # type: ignore[no-untyped-def]
+    """Vertices in the order of a breadth-first walk, so that neighbours get close numbers."""
+    n = indptr.size - 1
+    order = np.empty(n, indices.dtype)
+    seen = np.zeros(n, np.bool_)
+    found = 0
+    visited = 0
+    for root in range(n):
+        if seen[root]:
+            continue
+        seen[root] = True
+        order[found] = root
+        found += 1
+        while visited < found:
+            i = np.uint64(order[visited])
+            visited += 1
+            for e in range(indptr[i], indptr[i + np.uint64(1)]):
+                j = indices[e]
+                if not seen[j]:
+                    seen[j] = True
+                    order[found] = j
+                    found += 1
+    return order
+
+
+@_kernel(parallel=True)
+def renumber(indptr, indices, weights, order, rank, new_indptr, new_indices, new_weights):  # type: ignore[no-untyped-def]
+    """The same matrix with vertex ``order[a]`` as number a; a row's edges keep their order."""
+    for a in nb.prange(order.size):
+        i = np.uint64(order[a])
+        shift = new_indptr[a] - indptr[i]
+        for e in range(indptr[i], indptr[i + np.uint64(1)]):
+            new_indices[e + shift] = rank[indices[e]]
+            new_weights[e + shift] = weights[e]

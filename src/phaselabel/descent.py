@@ -29,17 +29,18 @@ class Descent:
         start: State,
         n_classes: int,
     ) -> None:
-        self._csr = graph.csr
+        # Vertices are renumbered for the cache; nobody outside this class sees it.
+        self._order, self._csr = graph.layout
         number = self._csr[2].dtype
         double = number == np.float64
         self.n_iter = 0
-        self._front = start.packed(number)
+        self._front = start.packed(number)[self._order]
         self._back = np.empty_like(self._front)
-        self._row_sums, self._fidelity = graph.row_sums, fidelity
+        self._row_sums, self._fidelity = graph.row_sums[self._order], fidelity[self._order]
         self._site = np.empty(graph.n_vertices, _kernels.SITE64 if double else _kernels.SITE)
-        self._site["row_sum"], self._site["fidelity"] = graph.row_sums, fidelity
-        self._site["label"] = labels
-        self._blocks = balanced_blocks(graph.normalized.indptr, N_BLOCKS)
+        self._site["row_sum"], self._site["fidelity"] = self._row_sums, self._fidelity
+        self._site["label"] = labels[self._order]
+        self._blocks = balanced_blocks(self._csr[0], N_BLOCKS)
         self._tally = np.zeros(N_BLOCKS, _kernels.TALLY)
         self._ballots = np.zeros((N_BLOCKS, n_classes), number)
         self._awake = np.zeros(graph.n_vertices, np.bool_)
@@ -110,12 +111,14 @@ class Descent:
 
     def state(self) -> State:
         """A copy of the present state."""
-        return State.from_packed(self._front)
+        state = np.empty_like(self._front)
+        state[self._order] = self._front
+        return State.from_packed(state)
 
 
 def balanced_blocks(indptr: NDArray[Any], n_blocks: int) -> NDArray[np.int64]:
     """Cut the rows into blocks of about equal numbers of edges."""
-    edges_and_rows = indptr + np.arange(len(indptr))
+    edges_and_rows = indptr.astype(np.int64) + np.arange(len(indptr))
     cuts = np.linspace(0, edges_and_rows[-1], n_blocks + 1)
     blocks = np.searchsorted(edges_and_rows, cuts).astype(np.int64)
     blocks[0], blocks[-1] = 0, len(indptr) - 1
