@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint format bench clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/three_moons.py --out out
@@ -19,8 +19,13 @@ format: .venv/lint.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The peers have an environment of their own; real data sets are found through PHASELABEL_DATA.
+bench: .venv-bench/stamp
+	.venv-bench/bin/python benchmarks/flow.py
+	.venv-bench/bin/python benchmarks/peers.py
+
 clean:
-	rm -rf .venv out
+	rm -rf .venv .venv-bench out
 
 .venv/demo.stamp: EXTRAS := plot
 .venv/test.stamp: EXTRAS := test
@@ -28,4 +33,9 @@ clean:
 .venv/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e ".[$(EXTRAS)]"
+	touch $@
+
+.venv-bench/stamp: pyproject.toml
+	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e ".[bench]"
 	touch $@

@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numba as nb
@@ -70,17 +71,30 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Parallel:
-    """A kernel in two flavours, one thread or all, compiled when first needed; both give the same bits."""
+    """A kernel in two flavours, one thread or all, compiled when first needed.
+
+    Which one runs depends on the size of the arrays alone, never on the number of threads, because the two
+    may differ in the last bit: the compiler groups their sums differently. Only in a forked child is it
+    always the serial one.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.serial = _compiled(function, parallel=False)
-        self.parallel = _compiled(function, parallel=True)
+        # numba's cache knows a kernel by its name alone, not by how it was compiled.
+        self.serial = _compiled(_renamed(function, "_serial"), parallel=False)
+        self.parallel = _compiled(_renamed(function, "_parallel"), parallel=True)
         self.__doc__ = function.__doc__
 
     def __call__(self, *arguments: Any) -> Any:
         size = max(a.size for a in arguments if isinstance(a, np.ndarray))
         flavour = self.serial if _forked or size <= SMALL else self.parallel
         return flavour(*arguments)
+
+
+def _renamed(function: Callable[..., Any], suffix: str) -> Callable[..., Any]:
+    """A copy of a function under another name."""
+    copy = FunctionType(function.__code__, function.__globals__, function.__name__ + suffix)
+    copy.__qualname__, copy.__module__ = copy.__name__, function.__module__
+    return copy
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
