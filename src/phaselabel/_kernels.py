@@ -8,7 +8,8 @@ meaning. Indices come in unsigned: numba then needs no test for negative ones, a
 import logging
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -112,6 +113,14 @@ def _kernel(parallel: bool = False, inline: bool = False) -> Callable[[Callable[
     return partial(_compiled, inline="always" if inline else "never")
 
 
+@cache
+def announce_compilation() -> None:
+    """Say so, once, when the kernels have never been compiled on this machine."""
+    folder = watched_sweep.serial.stats.cache_path
+    if not folder or not list(Path(folder).glob("*watched_sweep*.nbi")):
+        log.warning("First use: compiling the kernels takes about ten seconds, once.")
+
+
 # -- the star ------------------------------------------------------------------------------------------
 
 
@@ -158,35 +167,38 @@ def _vote(i, indptr, indices, weights, state, label, ballast, ballot):  # type: 
 
 
 @_kernel(inline=True)
-def _moved(i, b, indptr, indices, weights, here, epsilon, state, ballots):  # type: ignore[no-untyped-def]
-    """One descent step of vertex i: its new height and arm, its smoothing force, its gap to its label.
+def _descended(i, indptr, indices, weights, here, epsilon, state):  # type: ignore[no-untyped-def]
+    """One descent step of vertex i: its new height, its smoothing force R_i and its gap to its label.
 
-    ``ballots[b]`` is the scratch of its block, looked up only where there is a vote.
+    A negative height says that the vertex passed the hub and has yet to vote. Votes are taken in a loop of
+    their own: within this one they would keep the compiler from its best code.
     """
     number = weights.dtype.type
     half = number(0.5)
     r = state[i].height
     arm = state[i].arm
-    force = r * here.row_sum + _neighbors_pull(i, arm, indptr, indices, weights, state)  # R_i
+    force = r * here.row_sum + _neighbors_pull(i, arm, indptr, indices, weights, state)
     slope = epsilon * force - number(2) / epsilon * r * (number(0.25) - r * r)
     gap = number(0)
-    mu = here.fidelity
-    if mu > 0:
+    if here.fidelity > 0:
         # A known label is a neighbour of weight μ/ε that sits at its leaf.
         gap = r - half if arm == here.label else r + half
-        slope += mu * gap
+        slope += here.fidelity * gap
     new = r - here.step * slope
-    new = min(new, number(1) - new)  # through the leaf
-    if new < 0:  # through the hub
-        new = min(-new, half)
-        arm = _vote(i, indptr, indices, weights, state, here.label, half * mu / epsilon, ballots[b])
-    return new, arm, force, gap
+    return min(new, number(1) - new), force, gap  # beyond the leaf it comes down again
 
 
 @_kernel(inline=True)
-def _is_moving(old, new, old_arm, new_arm):  # type: ignore[no-untyped-def]
-    """Whether a vertex changed by more than a trifle of its height; relative, as growth begins tiny."""
-    return (old_arm != new_arm) | (abs(new - old) > REST * max(old, new))
+def _voted(i, indptr, indices, weights, here, epsilon, state, ballot):  # type: ignore[no-untyped-def]
+    """The arm that vertex i chooses at the hub."""
+    ballast = weights.dtype.type(0.5) * here.fidelity / epsilon
+    return _vote(i, indptr, indices, weights, state, here.label, ballast, ballot)
+
+
+@_kernel(inline=True)
+def _has_moved(old, new):  # type: ignore[no-untyped-def]
+    """Whether a height changed by more than a trifle of itself; relative, as growth begins tiny."""
+    return abs(new - old) > REST * max(old, new)
 
 
 @_kernel(parallel=True)
@@ -198,9 +210,13 @@ def sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots):
     """
     for b in nb.prange(blocks.size - 1):
         for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-            new, arm, _, _ = _moved(i, b, indptr, indices, weights, site[i], epsilon, state, ballots)
+            new, _, _ = _descended(i, indptr, indices, weights, site[i], epsilon, state)
             out[i].height = new
-            out[i].arm = arm
+            out[i].arm = state[i].arm
+        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            if out[i].height < 0:
+                out[i].height = min(-out[i].height, 0.5)
+                out[i].arm = _voted(i, indptr, indices, weights, site[i], epsilon, state, ballots[b])
 
 
 @_kernel(parallel=True)
@@ -215,20 +231,26 @@ def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, b
         smoothing = 0.0
         potential = 0.0
         fidelity = 0.0
-        unsettled = 0
-        moving = 0
-        waiting = 0
         for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-            new, arm, force, gap = _moved(i, b, indptr, indices, weights, site[i], epsilon, state, ballots)
+            new, force, gap = _descended(i, indptr, indices, weights, site[i], epsilon, state)
             r = state[i].height
             smoothing += r * force
             potential += (0.25 - r * r) ** 2
             fidelity += site[i].fidelity * gap * gap
-            unsettled += (arm != state[i].arm) | ((new < 0.25) & (new > climb * r))
-            waiting += arm < 0
             out[i].height = new
-            out[i].arm = arm
-            moving += _is_moving(r, new, state[i].arm, arm)
+            out[i].arm = state[i].arm
+        unsettled = 0
+        moving = 0
+        waiting = 0
+        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            if out[i].height < 0:
+                out[i].height = min(-out[i].height, 0.5)
+                out[i].arm = _voted(i, indptr, indices, weights, site[i], epsilon, state, ballots[b])
+            r, new = state[i].height, out[i].height
+            changed = out[i].arm != state[i].arm
+            unsettled += changed | ((new < 0.25) & (new > climb * r))
+            moving += changed | _has_moved(r, new)
+            waiting += out[i].arm < 0
         tally[b].smoothing = 0.5 * epsilon * smoothing
         tally[b].potential = 0.5 / epsilon * potential
         tally[b].fidelity = 0.5 * fidelity
@@ -242,7 +264,7 @@ def wake_around(indptr, indices, old, new, awake):  # type: ignore[no-untyped-de
     """Mark every vertex that moved from ``old`` to ``new``, and its neighbours."""
     for row in nb.prange(new.size):
         i = np.uint64(row)
-        if _is_moving(old[i].height, new[i].height, old[i].arm, new[i].arm):
+        if old[i].arm != new[i].arm or _has_moved(old[i].height, new[i].height):
             awake[i] = True
             for e in range(indptr[i], indptr[i + np.uint64(1)]):
                 awake[indices[e]] = True  # by several threads at once, perhaps: always the same value
@@ -258,13 +280,18 @@ def partial_sweep(indptr, indices, weights, site, epsilon, state, rows, fresh, b
     for b in nb.prange(blocks.size - 1):
         for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
             i = rows[a]
-            new, arm, _, _ = _moved(i, b, indptr, indices, weights, site[i], epsilon, state, ballots)
+            new, _, _ = _descended(i, indptr, indices, weights, site[i], epsilon, state)
             fresh[a].height = new
-            fresh[a].arm = arm
+            fresh[a].arm = state[i].arm
+        for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            if fresh[a].height < 0:
+                i = rows[a]
+                fresh[a].height = min(-fresh[a].height, 0.5)
+                fresh[a].arm = _voted(i, indptr, indices, weights, site[i], epsilon, state, ballots[b])
     for b in nb.prange(blocks.size - 1):
         for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
             i = rows[a]
-            if _is_moving(state[i].height, fresh[a].height, state[i].arm, fresh[a].arm):
+            if fresh[a].arm != state[i].arm or _has_moved(state[i].height, fresh[a].height):
                 awake[i] = True
                 for e in range(indptr[i], indptr[i + np.uint64(1)]):
                     awake[indices[e]] = True

@@ -29,6 +29,7 @@ class Descent:
         start: State,
         n_classes: int,
     ) -> None:
+        _kernels.announce_compilation()
         # Vertices are renumbered for the cache; nobody outside this class sees it.
         self._order, self._csr = graph.layout
         number = self._csr[2].dtype
