@@ -363,7 +363,7 @@ def test_bad_parameters_before_any_work_starts(blobs, settings, word, monkeypatc
     def no_work(*_):
         raise AssertionError("work started before the parameters were checked")
 
-    monkeypatch.setattr("phaselabel._kernels.exact_distances", no_work)
+    monkeypatch.setattr("phaselabel._graph_kernels.rerank", no_work)
     with pytest.raises(ValueError, match=word):
         GinzburgLandauClassifier(**settings).fit(X, labels)
 
@@ -403,3 +403,15 @@ def test_predict_refuses_columns_that_are_not_the_fitted_rows(blobs):
     model = GinzburgLandauClassifier(affinity="precomputed").fit(graph, labels)
     with pytest.raises(ValueError, match="features"):
         model.predict(graph[:, :10])
+
+
+def test_cosine_and_sparse_rows():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.random((40, 30)) * (np.arange(30) < 15), rng.random((40, 30)) * (np.arange(30) >= 15)])
+    y = np.full(80, -1)
+    y[[0, 40]] = [0, 1]
+    dense = GinzburgLandauClassifier(metric="cosine").fit(X, y)
+    thin = GinzburgLandauClassifier(metric="cosine").fit(sparse.csr_array(X), y)
+    np.testing.assert_array_equal(dense.transduction_, np.repeat([0, 1], 40))
+    np.testing.assert_array_equal(thin.transduction_, dense.transduction_)
+    np.testing.assert_array_equal(thin.predict(sparse.csr_array(X[:5])), dense.predict(X[:5]))

@@ -18,8 +18,8 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 #: The pipeline from the bottom up: a module may import only what stands before it.
 ORDER = """
-_kernels
-graph.graph graph.neighbors graph.weights graph
+_kernels _graph_kernels
+graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors graph.weights graph
 star energy descent flow callbacks
 labels classifier binary
 datasets
@@ -104,7 +104,7 @@ def test_second_process_does_not_compile_again():
     assert runs[1] == ["0", "1"]
 
 
-@pytest.mark.parametrize("page", ["README.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/graphs.md"])
 def test_python_in_the_docs_runs(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

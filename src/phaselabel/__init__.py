@@ -20,6 +20,7 @@ _HOMES = {
     "State": "star",
     "datasets": "",
     "energy": "",
+    "extend_graph": "graph",
     "minimize": "flow",
     "minimize_binary": "binary",
     "nearest_neighbors": "graph",

@@ -326,19 +326,6 @@ def vote_shares(indptr, indices, weights, state, out):  # type: ignore[no-untype
 # -- the graph -----------------------------------------------------------------------------------------
 
 
-@_kernel(parallel=True)
-def exact_distances(points, queries, indices, out):  # type: ignore[no-untyped-def]
-    """out_qk = |queries_q - points_{indices_qk}|, from differences, so that equal rows are at exactly 0."""
-    for q in nb.prange(indices.shape[0]):
-        for k in range(indices.shape[1]):
-            j = indices[q, k]
-            total = 0.0
-            for f in range(points.shape[1]):
-                gap = float(queries[q, f]) - float(points[j, f])
-                total += gap * gap
-            out[q, k] = np.sqrt(total)
-
-
 @_kernel()
 def one_sided(indices):  # type: ignore[no-untyped-def]
     """For each vertex, how many vertices count it as a neighbour without being its neighbour."""

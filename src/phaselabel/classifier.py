@@ -32,6 +32,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     n_neighbors: int | Literal["auto"]
     scale_neighbor: int | None
     affinity: str
+    metric: str = "euclidean"
     unlabeled: Any
     tol: float
 
@@ -119,8 +120,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             self,
             X,
             reset=reset,
-            accept_sparse="csr" if given else False,
-            dtype=[np.float64, np.float32],
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32] + ([] if given else [np.uint8]),
             ensure_min_samples=2 if reset and not given else 1,
         )
 
@@ -133,7 +134,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         if self.affinity == "precomputed_nearest_neighbors":
             neighbors = Neighbors.from_distances(X, n_neighbors)
         else:
-            neighbors = nearest_neighbors(X, n_neighbors)
+            neighbors = nearest_neighbors(X, n_neighbors, metric=self.metric)
         tau = local_scales(neighbors, self.scale_neighbor)
         return similarity_graph(neighbors, self.scale_neighbor), tau
 
@@ -194,7 +195,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             return shares
         k = self._n_neighbors(n)
         if self.affinity == "nearest_neighbors":
-            neighbors = nearest_neighbors(self._fit_X, k, queries=X)
+            neighbors = nearest_neighbors(self._fit_X, k, queries=X, metric=self.metric)
         else:
             neighbors = Neighbors.from_query(X, k)
         tau = local_scales(neighbors, self.scale_neighbor)
@@ -234,7 +235,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.affinity != "nearest_neighbors"
-        tags.input_tags.sparse = self.affinity != "nearest_neighbors"
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -264,6 +265,9 @@ class GinzburgLandauClassifier(GraphClassifier):
     affinity : {"nearest_neighbors", "precomputed", "precomputed_nearest_neighbors"}
         What ``X`` is: rows of features; a sparse symmetric matrix of similarities; or a sparse matrix of
         distances to at least ``n_neighbors`` neighbours per row.
+    metric : str, default="euclidean"
+        What near means for ``affinity="nearest_neighbors"``: "euclidean", "cosine" or, more slowly, any
+        metric that scikit-learn knows by name.
     epsilon : float or Geometric, default=1.0
         Interface width, or a schedule of shrinking values.
     fidelity : float or array-like of shape (n_samples,), default=30.0
@@ -323,6 +327,7 @@ class GinzburgLandauClassifier(GraphClassifier):
         *,
         scale_neighbor: int | None = None,
         affinity: str = "nearest_neighbors",
+        metric: str = "euclidean",
         epsilon: Any = 1.0,
         fidelity: Any = 30.0,
         init: Any = "hub",
@@ -336,6 +341,7 @@ class GinzburgLandauClassifier(GraphClassifier):
         self.n_neighbors = n_neighbors
         self.scale_neighbor = scale_neighbor
         self.affinity = affinity
+        self.metric = metric
         self.epsilon = epsilon
         self.fidelity = fidelity
         self.init = init

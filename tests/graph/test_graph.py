@@ -52,3 +52,79 @@ def test_isolated_vertices_are_components_and_not_nan():
 def test_bad_matrices(matrix, word):
     with pytest.raises(ValueError, match=word):
         pl.Graph.from_weights(np.array(matrix))
+
+
+# -- from elsewhere, to a file and back
+
+
+def test_edges_in_both_directions_or_twice_count_once():
+    graph = pl.Graph.from_edges([[0, 1, 1, 2, 1], [1, 0, 2, 1, 1]], [1.0, 3.0, 0.5, 0.5, 9.0])
+    np.testing.assert_array_equal(graph.weights.toarray(), [[0, 3, 0], [3, 0, 0.5], [0, 0.5, 0]])
+    assert pl.Graph.from_edges([(0, 1), (1, 2), (2, 3)], n_vertices=6).n_components == 3
+    assert pl.Graph.from_edges([]).n_vertices == 0
+
+
+@pytest.mark.parametrize(
+    ("edges", "options", "word"),
+    [
+        ([[0, 1, 2]], {}, "two rows"),
+        ([[0.0, 1.0], [1.0, 2.0]], {}, "two rows"),
+        ([[0, 5], [1, 2]], {"n_vertices": 3}, "between 0 and 2"),
+        ([[0, -1], [1, 2]], {}, "between 0 and 2"),
+        ([[0, 1], [1, 2]], {"weights": [1.0]}, "one per edge"),
+        ([[0, 1], [1, 2]], {"weights": [1.0, -1.0]}, "negative"),
+    ],
+)
+def test_bad_edges(edges, options, word):
+    with pytest.raises(ValueError, match=word):
+        pl.Graph.from_edges(edges, **options)
+
+
+def test_graphs_of_other_packages():
+    networkx = pytest.importorskip("networkx")
+    igraph = pytest.importorskip("igraph")
+    club = networkx.karate_club_graph()
+    expected = networkx.to_numpy_array(club)
+    np.testing.assert_array_equal(pl.Graph.from_networkx(club).weights.toarray(), expected)
+    twin = igraph.Graph(
+        edges=list(club.edges), edge_attrs={"weight": [w for *_, w in club.edges(data="weight")]}
+    )
+    np.testing.assert_array_equal(pl.Graph.from_igraph(twin).weights.toarray(), expected)
+    assert pl.Graph.from_networkx(networkx.path_graph(["a", "b", "c"])).n_edges == 2
+
+
+def test_pyg_data():
+    class Data:
+        edge_index = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+        edge_weight = None
+        num_nodes = 4
+
+    graph = pl.Graph.from_pyg(Data())
+    assert (graph.n_vertices, graph.n_edges) == (4, 2)
+
+
+def test_saved_and_loaded(tmp_path, digits_graph):
+    digits_graph.save(tmp_path / "digits.npz")
+    again = pl.Graph.load(tmp_path / "digits.npz")
+    assert (again.weights != digits_graph.weights).nnz == 0
+    assert again.weights.dtype == digits_graph.weights.dtype
+    assert [p.name for p in tmp_path.iterdir()] == ["digits.npz"]
+
+
+def test_a_failed_save_leaves_nothing(tmp_path, monkeypatch, digits_graph):
+    def full(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(OSError, match="disk full"):
+        digits_graph.save(tmp_path / "digits.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "text.npz").write_text("nonsense")
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    np.savez(tmp_path / "broken.npz", data=[1.0], indices=[7], indptr=[0, 1, 1])
+    for name in ("text", "other", "broken"):
+        with pytest.raises(ValueError, match="not a graph"):
+            pl.Graph.load(tmp_path / f"{name}.npz")

@@ -84,3 +84,32 @@ def test_bad_neighbours(indices, distances, word):
 def test_bad_scale(m):
     with pytest.raises(ValueError, match="scale_neighbor"):
         pl.similarity_graph(pl.nearest_neighbors([[0.0], [1.0], [3.0]], 2), m)
+
+
+def test_added_points_equal_a_graph_built_at_once_where_nothing_old_changes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5))
+    new = np.concatenate([rng.normal(size=(6, 5)) + 50, X[:1] + 1e-3])
+    near = pl.nearest_neighbors(X, 4)
+    old = pl.similarity_graph(near)
+    graph, both = pl.extend_graph(old, near, X, new)
+    assert (graph.weights[:120, :120] != old.weights).nnz == 0
+    assert abs(graph.weights - graph.weights.T).max() == 0
+    assert graph.weights.diagonal().max() == 0
+    whole = pl.nearest_neighbors(np.concatenate([X, new]), 4)
+    np.testing.assert_array_equal(both.indices[120:], whole.indices[120:])
+    np.testing.assert_allclose(both.distances[120:], whole.distances[120:])
+    again, _ = pl.extend_graph(graph, both, np.concatenate([X, new]), new[:1] + 0.1)
+    assert again.n_vertices == 128
+
+
+@given(st.integers(2, 40), st.sampled_from([1e-300, 1e-30, 1.0, 1e30, 1e150]), st.booleans())
+def test_shortlists_give_proper_graphs_too(n, magnitude, constant):
+    X = np.random.default_rng(n).integers(0, 2, (n, 12)) * magnitude * (not constant)
+    graph = pl.similarity_graph(pl.nearest_neighbors(X, min(5, n - 1), method="shortlist", connect=True))
+    w = graph.weights
+    assert np.isfinite(w.data).all()
+    assert (w.data > 0).all()
+    assert abs(w - w.T).max() == 0
+    assert w.diagonal().max() == 0
+    assert graph.n_components == 1

@@ -1,8 +1,12 @@
 """A symmetric matrix of similarities in, a frozen graph with everything the flow asks of it out."""
 
+import os
+import tempfile
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +90,88 @@ class Graph:
             matrix.indices = matrix.indices.astype(np.int32, copy=False)
             matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
         return cls(matrix)
+
+    @classmethod
+    def from_edges(cls, edges: Any, weights: Any = None, n_vertices: int | None = None) -> "Graph":
+        """Take a list of edges: two rows of vertex numbers, as in PyG's ``edge_index``, or pairs.
+
+        A pair that is given more than once, or in both directions, counts with its largest weight. Without
+        ``weights`` every edge has weight 1; without ``n_vertices`` the largest number is the last vertex.
+
+        Examples
+        --------
+        >>> Graph.from_edges([[0, 1, 1], [1, 0, 2]])
+        Graph(3 vertices, 2 edges, 1 component)
+        """
+        pairs = np.asarray(edges)
+        if pairs.size == 0:
+            pairs = np.empty((2, 0), np.int64)
+        if pairs.ndim != 2 or 2 not in pairs.shape or not np.issubdtype(pairs.dtype, np.integer):
+            raise ValueError(
+                f"edges must be two rows of vertex numbers, or pairs; got {pairs.dtype} {pairs.shape}."
+            )
+        heads, tails = pairs if len(pairs) == 2 else pairs.T
+        n = int(pairs.max(initial=-1)) + 1 if n_vertices is None else n_vertices
+        if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):
+            raise ValueError(f"edges must lie between 0 and {n - 1}; found {pairs.min()} to {pairs.max()}.")
+        values = np.ones(len(heads), np.float32) if weights is None else np.asarray(weights).ravel()
+        if len(values) != len(heads):
+            raise ValueError(f"weights must be one per edge, {len(heads)}; got {len(values)}.")
+        # The largest weight of each pair: sorted by pair and weight, the last of its kind stays.
+        low, high = np.minimum(heads, tails), np.maximum(heads, tails)
+        order = np.lexsort((values, high, low))
+        low, high, values = low[order], high[order], values[order]
+        last = np.ones(len(low), bool)
+        last[:-1] = (np.diff(low) != 0) | (np.diff(high) != 0)
+        half = sparse.coo_array((values[last], (low[last], high[last])), shape=(n, n))
+        return cls.from_weights(half + half.T)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, weight: str = "weight") -> "Graph":
+        """Take a networkx graph, its vertices in the order of ``graph.nodes``."""
+        number = {node: i for i, node in enumerate(graph.nodes)}
+        edges = [(number[a], number[b]) for a, b in graph.edges()]
+        values = [value for _, _, value in graph.edges(data=weight, default=1.0)]
+        return cls.from_edges(np.array(edges, np.int64).reshape(-1, 2).T, values, len(number))
+
+    @classmethod
+    def from_igraph(cls, graph: Any, weight: str = "weight") -> "Graph":
+        """Take an igraph graph."""
+        values = graph.es[weight] if weight in graph.es.attributes() else None
+        return cls.from_edges(
+            np.array(graph.get_edgelist(), np.int64).reshape(-1, 2).T, values, graph.vcount()
+        )
+
+    @classmethod
+    def from_pyg(cls, data: Any) -> "Graph":
+        """Take a PyG ``Data`` object: its ``edge_index`` and, if there is one, its ``edge_weight``."""
+        return cls.from_edges(data.edge_index, getattr(data, "edge_weight", None), data.num_nodes)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Graph":
+        """Read a graph that :meth:`save` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                parts = [file[name] for name in ("data", "indices", "indptr")]
+            n = len(parts[2]) - 1
+            matrix = sparse.csr_array(tuple(parts), shape=(n, n))
+            matrix.check_format(full_check=True)
+        except (KeyError, ValueError, EOFError, BadZipFile) as error:
+            raise ValueError(f"{os.fspath(path)} is not a graph written by Graph.save: {error}") from None
+        return cls.from_weights(matrix, matrix.dtype)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph to a ``.npz`` file, all of it or nothing."""
+        target = Path(path)
+        w = self.weights
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, data=w.data, indices=w.indices, indptr=w.indptr)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink()
+            raise
 
     @property
     def n_vertices(self) -> int:

@@ -1,13 +1,28 @@
 """Points in, the nearest neighbours of every point out."""
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from phaselabel import _kernels
+from phaselabel.graph.bridges import Bridges, bridge, parts
+from phaselabel.graph.exact import TREE_WIDTH, Found, Task, exact, exact_by_metric, exact_sparse, outside
+from phaselabel.graph.rows import Rows, SparseRows
+from phaselabel.graph.shortlist import Shortlists
+
+log = logging.getLogger(__name__)
+
+#: Metrics that are found at full speed, by all their names.
+FAST = {"euclidean": "euclidean", "l2": "euclidean", "cosine": "cosine"}
+METHODS = ("auto", "exact", "shortlist")
+#: Products that a matrix multiplication does in a second or two.
+QUICK = 5e10
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,10 +35,25 @@ class Neighbors:
         Row numbers of the neighbours.
     distances : ndarray of shape (n, k)
         How far they are.
+    method : str
+        How they were found.
+    recall : float or None
+        The share of the true neighbours among them, as measured on a random sample of rows; 1 if the search
+        was exact, None if not known.
+    bridges : Bridges or None
+        Edges that join what would fall apart, if asked for.
     """
 
     indices: NDArray[np.integer[Any]]
     distances: NDArray[np.floating[Any]]
+    method: str = "given"
+    recall: float | None = None
+    bridges: Bridges | None = None
+
+    @cached_property
+    def n_components(self) -> int:
+        """How many separate parts the rows fall into, when each is joined to its neighbours."""
+        return int(parts(self.indices).max(initial=-1)) + 1 if self.bridges is None else 1
 
     @property
     def n_neighbors(self) -> int:
@@ -78,56 +108,163 @@ def _entries(distances: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], 
     return rows, columns, matrix.ravel(), matrix.shape
 
 
-def nearest_neighbors(X: Any, n_neighbors: int = 10, *, queries: Any = None) -> Neighbors:
-    """Find the ``n_neighbors`` nearest other rows of every row of ``X`` by Euclidean distance, exactly.
+def nearest_neighbors(
+    X: Any,
+    n_neighbors: int = 10,
+    *,
+    metric: str = "euclidean",
+    method: str = "auto",
+    recall: float = 0.99,
+    queries: Any = None,
+    connect: bool = False,
+    working_memory: float = 1024,
+    progress: bool = False,
+) -> Neighbors:
+    """Find the ``n_neighbors`` nearest other rows of every row of ``X``.
+
+    Exactly where that is quick. Else the rows are projected on their main directions and sorted into cells,
+    a shortlist is taken from the nearest cells, and the shortlist is sorted by distance in the full
+    dimension. How many cells and how long a shortlist is found out on a random sample of rows whose true
+    neighbours are known; the recall is measured on another sample, and if it is below ``recall`` the
+    search is repeated, harder.
 
     A row is left out of its own list by identity, so exact duplicates are neighbours at distance zero.
     Ties go to the smaller row number.
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        The points.
+    X : array-like or sparse matrix of shape (n, d)
+        The points, of any real type. Arrays of uint8, bool, float32 and float64, memory-mapped ones too, are
+        read in blocks and not copied; sparse rows are searched exactly and never made dense.
     n_neighbors : int, default=10
         How many neighbours to find, the point itself not counted.
+    metric : str, default="euclidean"
+        What near means: "euclidean" or "cosine" at full speed, or any metric that scikit-learn knows by name,
+        exactly and slowly.
+    method : {"auto", "exact", "shortlist"}
+        "auto" is exact where that is quick.
+    recall : float, default=0.99
+        The share of the true neighbours to find, at least.
     queries : array-like of shape (m, d), optional
         Find the neighbours of these points among the rows of ``X`` instead; then no row is left out.
+    connect : bool, default=False
+        Join the separate parts that the neighbours leave by the shortest edges between them.
+    working_memory : float, default=1024
+        MiB that blocks of intermediate results may take.
+    progress : bool, default=False
+        Show a bar with the time left if the search takes more than two seconds.
 
     Returns
     -------
     Neighbors
-        ``indices`` and ``distances``, nearest first.
+        ``indices`` and ``distances``, nearest first; ``method`` and ``recall`` say what was done.
 
     Examples
     --------
     >>> nearest_neighbors([[0.0], [1.0], [3.0]], 1).indices.ravel().tolist()
     [1, 0, 1]
     """
-    from sklearn.neighbors import NearestNeighbors
+    _check_choices(metric, method, recall, working_memory)
+    if metric not in FAST:
+        return _by_metric(X, n_neighbors, metric, queries, working_memory)
+    kind: Any = SparseRows if sparse.issparse(X) else Rows
+    points = kind.take(X, FAST[metric])
+    itself = queries is None
+    check_n_neighbors(n_neighbors, len(points), itself)
+    sought = points if itself else kind.take(queries, FAST[metric], "queries", like=points)
+    with _bar(len(sought), progress) as tick:
+        if kind is SparseRows:
+            found, done, reached = exact_sparse(points, sought, n_neighbors, itself, tick), "exact", 1.0
+            power = points.power
+        else:
+            task = Task(points, sought, n_neighbors, itself, int(working_memory * 2**20), tick)
+            found, done, reached = _dense(task, method, recall)
+            power = points.scale[0]
+    log.info("%d nearest neighbours of %d rows: %s, recall %.4f.", n_neighbors, len(sought), done, reached)
+    indices, squares = found
+    cosine = FAST[metric] == "cosine"
+    if not connect:
+        return Neighbors(indices, _distances(squares, cosine, power), done, reached)
+    if not itself or kind is SparseRows:
+        raise ValueError("connect=True needs dense rows and no queries; leave it out.")
+    joined = bridge(indices, lambda rows, part: outside(points, rows, part))
+    joined = replace(joined, distances=_distances(joined.distances, cosine, power))
+    log.info("Joined %d parts by bridges.", len(joined) + 1)
+    return Neighbors(indices, _distances(squares, cosine, power), done, reached, joined)
+
+
+def _distances(squares: NDArray[np.float64], cosine: bool, power: float) -> NDArray[np.float64]:
+    if cosine:
+        # 1 - cos = |x - y|²/2 for unit vectors, down to what double precision can tell from 0.
+        return np.where(squares < 1e-28, 0.0, squares / 2)
+    return np.sqrt(squares) / power
+
+
+def _check_choices(metric: str, method: str, recall: float, working_memory: float) -> None:
+    from sklearn.neighbors import VALID_METRICS
+
+    known = sorted({*FAST, *VALID_METRICS["brute"]} - {"precomputed"})
+    if metric not in known:
+        raise ValueError(f"metric must be one of {', '.join(known)}; got {metric!r}.")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
+    if not 0 < recall <= 1:
+        raise ValueError(f"recall must be above 0 and at most 1; got {recall!r}.")
+    if not working_memory > 0:
+        raise ValueError(f"working_memory must be a positive number of MiB; got {working_memory!r}.")
+
+
+@contextmanager
+def _bar(total: int, wanted: bool) -> Iterator[Any]:
+    """What to call with the number of rows done."""
+    if not wanted:
+        yield lambda rows: None
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        raise ImportError(
+            "A progress bar needs tqdm; install it with: pip install phaselabel[progress]"
+        ) from None
+    with tqdm(total=total, desc="neighbours", unit="row", unit_scale=True, delay=2) as bar:
+        yield bar.update
+
+
+def _by_metric(X: Any, n_neighbors: int, metric: str, queries: Any, working_memory: float) -> Neighbors:
     from sklearn.utils import check_array
 
-    points = check_array(X, dtype=[np.float64, np.float32], input_name="X")
-    itself = queries is None
-    check_n_neighbors(n_neighbors, points.shape[0], itself)
-    sought = points if itself else check_array(queries, dtype=points.dtype, input_name="queries")
-    # Distances are found as |x|² - 2 x·y + |y|²; far from the origin, or at extreme magnitudes, that
-    # loses everything. Neighbours don't change when the cloud is centred and scaled.
-    centre = points.mean(axis=0, dtype=np.float64)
-    spread = float(np.abs(points - centre).max()) or 1.0
-    points = ((points - centre) / spread).astype(points.dtype)
-    sought = points if itself else ((sought - centre) / spread).astype(points.dtype)
+    points = check_array(X, accept_sparse="csr", input_name="X")
+    sought = None if queries is None else check_array(queries, accept_sparse="csr", input_name="queries")
+    check_n_neighbors(n_neighbors, points.shape[0], queries is None)
+    found = exact_by_metric(points, sought, n_neighbors, metric, working_memory)
+    return Neighbors(*found, "exact", 1.0)
 
-    index = NearestNeighbors(n_neighbors=n_neighbors + itself).fit(points)
-    indices = index.kneighbors(sought, return_distance=False)
-    if itself:
-        indices = _without_itself(indices)
-    distances = np.empty(indices.shape, np.float64)
-    _kernels.exact_distances(points, np.ascontiguousarray(sought), indices, distances)
-    order = np.lexsort((indices, distances), axis=1)
-    return Neighbors(
-        np.take_along_axis(indices, order, 1).astype(np.int32),
-        np.take_along_axis(distances, order, 1) * spread,
-    )
+
+def _dense(task: Task, method: str, recall: float) -> tuple[Found, str, float]:
+    """Exactly where that is quick, or asked for; else by shortlists."""
+    effort = len(task.points) * len(task.queries) * task.points.width
+    few = not task.itself and len(task.queries) < len(task.points) / 20  # an index would cost more
+    quick = effort < QUICK or few or task.points.width <= TREE_WIDTH
+    if method == "exact" or recall == 1 or (method == "auto" and quick):
+        return exact(task), "exact", 1.0
+    expected = Shortlists.memory(task)
+    log.info("Neighbours of %d rows will take about %.0f MiB besides the data.", len(task.queries), expected)
+    return _shortlisted(task, recall, insist=method == "shortlist")
+
+
+def _shortlisted(task: Task, recall: float, insist: bool) -> tuple[Found, str, float]:
+    """Search harder until the recall measured is the recall asked for."""
+    shortlists = Shortlists(task)
+    settings = shortlists.settings(1 - 0.7 * (1 - recall))
+    while insist or shortlists.pays(settings):
+        found = shortlists.search(settings)
+        reached = shortlists.recall(found)
+        if reached >= recall or settings.exhaustive:
+            return found, f"shortlist ({settings})", reached
+        log.info("Recall %.4f is below %.4f with %s: searching harder.", reached, recall, settings)
+        settings = settings.harder()
+    log.info("Recall %.4f would need %s: comparing all rows is sooner done.", recall, settings)
+    return exact(task), "exact", 1.0
 
 
 def check_n_neighbors(n_neighbors: int, n_points: int, itself: bool = True) -> None:
@@ -139,10 +276,3 @@ def check_n_neighbors(n_neighbors: int, n_points: int, itself: bool = True) -> N
             f"n_neighbors={n_neighbors} must be smaller than the number of rows, n_samples = {n_points}; "
             f"use at most {max(n_points - itself, 1)} or add rows."
         )
-
-
-def _without_itself(indices: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-    """Drop each row's own number; where enough duplicates have crowded it out, drop the last."""
-    keep = indices != np.arange(indices.shape[0])[:, None]
-    keep[keep.all(axis=1), -1] = False
-    return indices[keep].reshape(indices.shape[0], -1)

@@ -1,5 +1,7 @@
 """Nearest neighbours in, symmetric similarities by local scaling out."""
 
+import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,9 @@ from scipy import sparse
 
 from phaselabel import _kernels
 from phaselabel.graph.graph import Graph
-from phaselabel.graph.neighbors import Neighbors
+from phaselabel.graph.neighbors import Neighbors, nearest_neighbors
+
+log = logging.getLogger(__name__)
 
 
 def similarity_graph(
@@ -55,7 +59,103 @@ def similarity_graph(
     data = np.empty(indptr[-1], dtype)
     _kernels.symmetrize(indices, values, indptr, columns, data)
     matrix = sparse.csr_array((data, columns, indptr), shape=(len(indices),) * 2)
-    return Graph.from_symmetric(matrix)
+    if found.bridges is not None and len(found.bridges):
+        matrix = matrix.maximum(_bridging(found, tau, dtype, data))
+    graph = Graph.from_symmetric(matrix)
+    if graph.n_components > 1:
+        log.info("The graph falls into %d components.", graph.n_components)
+    return graph
+
+
+def _bridging(found: Neighbors, tau: NDArray[np.float64], dtype: Any, weights: Any) -> sparse.csr_array:
+    """The bridges' weights; one that is very long gets the weight of the weakest neighbours, not none."""
+    assert found.bridges is not None
+    ends = found.bridges.heads, found.bridges.tails
+    single = Neighbors(ends[1][:, None], found.bridges.distances[:, None])
+    values = np.exp(-scaled_squares(single, tau[ends[0]], tau)).astype(dtype).ravel()
+    values = np.maximum(values, weights[weights > 0].min(initial=1))
+    half = sparse.coo_array((values, ends), shape=(len(tau),) * 2)
+    return (half + half.T).tocsr()
+
+
+def extend_graph(
+    graph: Graph,
+    neighbors: Neighbors,
+    X: Any,
+    new: Any,
+    *,
+    scale_neighbor: int | None = None,
+    metric: str = "euclidean",
+) -> tuple[Graph, Neighbors]:
+    """Add new points to a graph without building it anew.
+
+    Each new point is joined to its nearest among the old and the new ones. Old edges, and the scales of the
+    old points, stay as they are.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph of the old points.
+    neighbors : Neighbors
+        The neighbours it was made from.
+    X : array-like of shape (n, d)
+        The old points.
+    new : array-like of shape (m, d)
+        The new points; they become the last m vertices.
+    scale_neighbor, metric
+        As they were for the old points.
+
+    Returns
+    -------
+    graph, neighbors
+        Of all points; both can be extended again.
+
+    Examples
+    --------
+    >>> from phaselabel import nearest_neighbors
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> near = nearest_neighbors(X, 1)
+    >>> extend_graph(similarity_graph(near), near, X, [[3.5]])[0]
+    Graph(4 vertices, 3 edges, 1 component)
+    """
+    n, k = neighbors.indices.shape
+    ids, gaps = _joint_neighbors(X, new, k, metric)
+    added = Neighbors(ids, gaps)
+    tau_new = local_scales(added, scale_neighbor)
+    tau = np.concatenate([local_scales(neighbors, scale_neighbor), tau_new])
+    values = np.exp(-scaled_squares(added, tau_new, tau)).astype(graph.weights.dtype)
+    total = n + len(ids)
+    rows = np.repeat(np.arange(n, total), k)
+    fresh = sparse.coo_array((values.ravel(), (rows, ids.ravel())), shape=(total, total)).tocsr()
+    old = sparse.csr_array(
+        (
+            graph.weights.data,
+            graph.weights.indices,
+            np.concatenate([graph.weights.indptr, np.full(len(ids), graph.weights.nnz)]),
+        ),
+        shape=(total, total),
+    )
+    both = Neighbors(
+        np.concatenate([neighbors.indices, ids.astype(neighbors.indices.dtype)]),
+        np.concatenate([neighbors.distances, gaps]),
+        f"{neighbors.method}, then {len(ids)} rows added",
+        neighbors.recall,
+        neighbors.bridges,
+    )
+    return Graph.from_symmetric(old.maximum(fresh.maximum(fresh.T.tocsr())).tocsr()), both
+
+
+def _joint_neighbors(X: Any, new: Any, k: int, metric: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """The nearest k of every new point among the old and the other new ones."""
+    old = nearest_neighbors(X, k, queries=new, metric=metric)
+    n, m = np.shape(X)[0], len(old.indices)
+    if m == 1:
+        return old.indices.astype(np.int32), old.distances
+    among = nearest_neighbors(new, min(k, m - 1), metric=metric)
+    ids = np.concatenate([old.indices, among.indices + n], axis=1)
+    gaps = np.concatenate([old.distances, among.distances], axis=1)
+    order = np.lexsort((ids, gaps), axis=1)[:, :k]
+    return np.take_along_axis(ids, order, 1).astype(np.int32), np.take_along_axis(gaps, order, 1)
 
 
 def local_scales(neighbors: Neighbors, scale_neighbor: int | None = None) -> NDArray[np.float64]:
@@ -91,12 +191,10 @@ def scaled_squares(
     mine = np.broadcast_to(tau[:, None], distances.shape)
     theirs = tau_of_points[neighbors.indices]
     # Ratios first: a product of scales may over- or underflow where the quotient is harmless.
-    near = np.divide(
-        distances, np.where(mine > 0, mine, theirs), out=np.zeros_like(distances), where=distances > 0
-    )
-    far = np.divide(
-        distances, np.where(theirs > 0, theirs, mine), out=np.zeros_like(distances), where=distances > 0
-    )
+    near = np.where(mine > 0, mine, np.where(theirs > 0, theirs, distances))
+    far = np.where(theirs > 0, theirs, near)
+    near = np.divide(distances, near, out=np.zeros_like(distances), where=distances > 0)
+    far = np.divide(distances, far, out=np.zeros_like(distances), where=distances > 0)
     return near * far
 
 
@@ -125,4 +223,4 @@ def _checked(neighbors: Neighbors | tuple[Any, Any]) -> Neighbors:
         raise ValueError("A neighbour is listed twice for the same point; drop the repetition.")
     if not np.isfinite(distances).all() or (distances.size and distances.min() < 0):
         raise ValueError("distances must be finite and not negative.")
-    return Neighbors(np.ascontiguousarray(indices, np.int32), distances)
+    return replace(neighbors, indices=np.ascontiguousarray(indices, np.int32))
