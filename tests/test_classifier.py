@@ -251,7 +251,7 @@ def test_feature_names(blobs):
 
 def test_warm_start_through_init(blobs):
     X, _, labels = blobs
-    first = GinzburgLandauClassifier().fit(X, labels)
+    first = GinzburgLandauClassifier(init="hub").fit(X, labels)
     again = GinzburgLandauClassifier(init=first.solution_).fit(X, labels)
     assert again.n_iter_ < first.n_iter_
     np.testing.assert_array_equal(again.transduction_, first.transduction_)

@@ -3,6 +3,7 @@
 import logging
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,14 +15,23 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from phaselabel import _kernels
+from phaselabel.confidence import Calibration, as_distributions
 from phaselabel.flow import Solution, check_numbers, checked_callbacks, minimize
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
 from phaselabel.graph.neighbors import check_n_neighbors
 from phaselabel.graph.weights import check_scale_neighbor, local_scales, scaled_squares
+from phaselabel.guard import guarded
+from phaselabel.insight import Insight
 from phaselabel.labels import decode, encode
+from phaselabel.sizes import class_sizes
+from phaselabel.spread import is_few, sharpened, spread
 from phaselabel.star import State, checked_fidelity, checked_state
 
 log = logging.getLogger(__name__)
+
+#: How much class sizes may drift (total variation) before the flow is held, and from a spread; how many
+#: sweeps a spread settles: further on, large classes only swallow small ones.
+DRIFT, DRIFT_OF_FEW, SETTLING = 0.05, 0.01, 30
 
 AFFINITIES = ("nearest_neighbors", "precomputed", "precomputed_nearest_neighbors")
 
@@ -74,7 +84,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         arms = np.empty(X.shape[0], np.int64)
         # Some rows at a time: with many classes the table of shares is large.
         for rows in gen_batches(X.shape[0], max(1, 10_000_000 // len(self.classes_))):
-            shares = self._shares(X[rows])
+            shares = self._shares(X[rows], plain=True)
             arms[rows] = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
         return decode(arms, self.classes_, self.unlabeled)
 
@@ -90,7 +100,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         A row's own class has its ``confidence_``; the neighbours' votes for other classes share the rest.
         """
         check_is_fitted(self, "solution_")
-        return _even_where_empty(self._distributions(np.arange(len(self.confidence_))))
+        confidence = self.confidence_
+        return _even_where_empty(self._distributions(np.arange(len(confidence)), confidence))
+
+    @property
+    def confidence_(self) -> NDArray[np.float64]:
+        """From 0 (no label reaches the row) over ½ (between classes) to 1."""
+        check_is_fitted(self, "solution_")
+        return self.solution_.state.confidence(len(self.classes_))
 
     @abstractmethod
     def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
@@ -158,8 +175,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._fit_X = X if self.affinity == "nearest_neighbors" else None
         self._tau = np.zeros(0) if tau is None else tau
         self._packed = solution.state.packed()
+        self._labels = labels
+        self._calibrated: list[Calibration] = []  # filled when first asked for
         self.transduction_ = decode(solution.arm, classes, self.unlabeled)
-        self.confidence_ = solution.state.confidence(len(classes))
         self.energy_, self.n_iter_ = solution.energy, solution.n_iter
         self.converged_ = solution.converged
         log.info("%r: %s", graph, solution.status)
@@ -177,8 +195,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     # -- new rows
 
-    def _shares(self, X: Any) -> NDArray[np.float64]:
-        """The share of every class in the vote on every new row; zeros where nobody votes."""
+    def _as_probabilities(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return shares
+
+    def _shares(self, X: Any, plain: bool = False) -> NDArray[np.float64]:
+        """Probabilities of every new row, zeros where nobody votes; ``plain`` if only the winner counts."""
         n = self.graph_.n_vertices
         shares = np.zeros((X.shape[0], len(self.classes_)))
         if self.affinity == "precomputed":
@@ -192,7 +213,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
                 self._packed,
                 shares,
             )
-            return shares
+            return shares if plain else self._as_probabilities(shares)
         k = self._n_neighbors(n)
         if self.affinity == "nearest_neighbors":
             neighbors = nearest_neighbors(self._fit_X, k, queries=X, metric=self.metric)
@@ -207,7 +228,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         indptr = np.arange(0, weights.size + 1, k)
         _kernels.vote_shares(indptr, neighbors.indices.ravel(), weights.ravel(), self._packed, shares)
         seen = neighbors.distances[:, 0] == 0
-        shares[seen] = self._distributions(neighbors.indices[seen, 0])
+        rows = neighbors.indices[seen, 0]
+        sure = np.ones(len(rows)) if plain else self.confidence_[rows]
+        shares = shares if plain else self._as_probabilities(shares)
+        shares[seen] = self._distributions(rows, sure)
         return shares
 
     @property
@@ -216,21 +240,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         degrees = self.graph_.degrees
         return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
 
-    def _distributions(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    def _distributions(
+        self, rows: NDArray[np.integer[Any]], confidence: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Class probabilities of fitted rows; zeros where no label reaches."""
         edges = self.graph_.normalized[rows]
-        shares = np.zeros((len(rows), len(self.classes_)))
-        _kernels.vote_shares(edges.indptr, edges.indices, edges.data, self._packed, shares)
-        arm, confidence = self.solution_.arm[rows], self.confidence_[rows]
-        here = np.flatnonzero(arm >= 0)
-        shares[here, arm[here]] = 0
-        others = shares.sum(axis=1, keepdims=True)
-        alone = np.full(shares.shape[1], 1 / max(shares.shape[1] - 1, 1))
-        shares = np.where(others > 0, shares / np.where(others > 0, others, 1), alone)
-        shares *= (1 - confidence)[:, None]
-        shares[here, arm[here]] = confidence[here]
-        shares[arm < 0] = 0
-        return shares
+        votes = np.zeros((len(rows), len(self.classes_)))
+        _kernels.vote_shares(edges.indptr, edges.indices, edges.data, self._packed, votes)
+        return as_distributions(votes, self.solution_.arm[rows], confidence)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -245,7 +262,7 @@ def _even_where_empty(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return shares
 
 
-class GinzburgLandauClassifier(GraphClassifier):
+class GinzburgLandauClassifier(Insight, GraphClassifier):
     r"""Label every row from a few labels by multiclass Ginzburg-Landau flow on a similarity graph.
 
     .. math::
@@ -273,15 +290,21 @@ class GinzburgLandauClassifier(GraphClassifier):
     fidelity : float or array-like of shape (n_samples,), default=30.0
         Trust in the known labels, or in each one of them. Large values clamp; small ones let a wrong label
         be outvoted.
-    init : {"hub", "random"}, fitted classifier, State or Solution, default="hub"
-        Where the flow starts. A fitted classifier of the same rows is a warm start: its classes are matched
-        by name.
+    init : {"auto", "hub", "random"}, fitted classifier, State or Solution, default="auto"
+        Where the flow starts. "auto" spreads up to 50 labels per class over the graph first, and starts from
+        the hub where there are more. A fitted classifier of the same rows is a warm start: its classes are
+        matched by name.
     step : "auto" or float, default="auto"
         Time step; "auto" is the largest that is proved stable.
     max_iter : int, default=2000
         Sweeps at the most.
     tol : float, default=1e-4
         When labels count as quiet and the energy as flat; 0 never stops early.
+    class_sizes : "estimate", proportions, (low, high) pairs, or a dict of either, default="estimate"
+        What is known of the classes' sizes, in the order of ``classes_`` or by name. Sizes that are not
+        given are estimated, see ``class_sizes_``; label counts are never taken for them.
+    abstain_below : float, optional
+        Rows and predictions of lower confidence are returned as ``unlabeled``.
     unlabeled : object, default=-1
         The entry of ``y`` that means "not known"; missing values always do. ``None`` if -1 is a class.
     random_state : int, Generator or None
@@ -296,7 +319,12 @@ class GinzburgLandauClassifier(GraphClassifier):
     transduction_ : ndarray of shape (n_samples,)
         A label for every row, ``unlabeled`` where no label reaches.
     confidence_ : ndarray of shape (n_samples,)
-        From 0 (no label reaches the row) over ½ (between classes) to 1.
+        The probability that each label is right, calibrated on labels that a second flow doesn't see; 0
+        where no label reaches. Computed when asked for.
+    class_sizes_, class_size_intervals_ : ndarray of shape (K,) and (K, 2)
+        The proportion of every class, and the range that unsure rows leave open.
+    suspect_labels_ : ndarray of int
+        Rows whose given label the surroundings speak against, the strongest evidence first.
     label_distributions_ : ndarray of shape (n_samples, K)
         Class probabilities of the fitted rows.
     energy_ : structured ndarray
@@ -330,10 +358,12 @@ class GinzburgLandauClassifier(GraphClassifier):
         metric: str = "euclidean",
         epsilon: Any = 1.0,
         fidelity: Any = 30.0,
-        init: Any = "hub",
+        init: Any = "auto",
         step: Any = "auto",
         max_iter: int = 2000,
         tol: float = 1e-4,
+        class_sizes: Any = "estimate",
+        abstain_below: float | None = None,
         unlabeled: Any = -1,
         random_state: Any = None,
         callbacks: Any = (),
@@ -348,6 +378,8 @@ class GinzburgLandauClassifier(GraphClassifier):
         self.step = step
         self.max_iter = max_iter
         self.tol = tol
+        self.class_sizes = class_sizes
+        self.abstain_below = abstain_below
         self.unlabeled = unlabeled
         self.random_state = random_state
         self.callbacks = callbacks
@@ -356,11 +388,17 @@ class GinzburgLandauClassifier(GraphClassifier):
         checked_fidelity(self.fidelity, labels)
         checked_callbacks(self.callbacks)
         check_numbers(epsilon=self.epsilon, step=self.step, max_iter=self.max_iter, tol=self.tol)
+        class_sizes(self.class_sizes, classes)
+        below = self.abstain_below
+        if below is not None and not (isinstance(below, int | float) and 0 <= below <= 1):
+            raise ValueError(f"abstain_below must be None or a probability between 0 and 1; got {below!r}.")
         start = self._start(classes)
         if not isinstance(start, str):
             checked_state(start, len(labels), len(classes), "init")
-        elif start not in ("hub", "random"):
-            raise ValueError(f"init must be 'hub', 'random', a fitted classifier or a State; got {start!r}.")
+        elif start not in ("auto", "hub", "random"):
+            raise ValueError(
+                f"init must be 'auto', 'hub', 'random', a fitted classifier or a State; got {start!r}."
+            )
 
     def _start(self, classes: NDArray[Any]) -> Any:
         """``init``, its classes matched by name if it is a fitted classifier; unknown ones at the hub."""
@@ -374,16 +412,62 @@ class GinzburgLandauClassifier(GraphClassifier):
         return State(arm, np.where(arm >= 0, self.init.solution_.height, 0.0))
 
     def _flow(self, graph: Graph, labels: NDArray[np.int32], classes: NDArray[Any]) -> Solution:
-        return minimize(
-            graph,
-            labels,
-            epsilon=self.epsilon,
-            fidelity=self.fidelity,
-            init=self._start(classes),
-            step=self.step,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_classes=len(classes),
-            random_state=self.random_state,
-            callbacks=self.callbacks,
+        return self._solve(graph, labels, classes, callbacks=self.callbacks)
+
+    def _solve(
+        self, graph: Graph, labels: NDArray[np.int32], classes: NDArray[Any], callbacks: Any = ()
+    ) -> Solution:
+        start, k = self._start(classes), len(classes)
+        sizes = class_sizes(self.class_sizes, classes)
+        settings = {
+            "epsilon": self.epsilon,
+            "fidelity": self.fidelity,
+            "step": self.step,
+            "tol": self.tol,
+            "callbacks": callbacks,
+        }
+        if not (isinstance(start, str) and start == "auto"):
+            return minimize(
+                graph,
+                labels,
+                init=start,
+                n_classes=k,
+                max_iter=self.max_iter,
+                random_state=self.random_state,
+                **settings,
+            )
+        if k == 1 or not (is_few(labels, k) or sizes.exact):
+            return guarded(graph, labels, k, DRIFT, init="hub", max_iter=self.max_iter, **settings)
+        sharp = sharpened(graph)
+        state = spread(sharp, labels, k, sizes, checked_fidelity(self.fidelity, labels))
+        solution = guarded(
+            sharp, labels, k, DRIFT_OF_FEW, init=state, max_iter=min(self.max_iter, SETTLING), **settings
         )
+        if self.max_iter < SETTLING or solution.converged:
+            return solution
+        status = f"Spread from few labels, then settled for {solution.n_iter} sweeps."
+        return replace(solution, status=status, converged=True)
+
+    def _keep(
+        self,
+        X: Any,
+        classes: NDArray[Any],
+        labels: NDArray[np.int32],
+        graph: Graph,
+        tau: NDArray[np.float64] | None,
+        solution: Solution,
+    ) -> None:
+        super()._keep(X, classes, labels, graph, tau, solution)
+        if self.abstain_below is not None:
+            arm = np.where(self.confidence_ < self.abstain_below, -1, solution.arm)
+            self.transduction_ = decode(arm, classes, self.unlabeled)
+        if "badly" in solution.status:
+            warnings.warn(solution.status, UserWarning, stacklevel=3)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label new rows by the vote of their neighbours; ``unlabeled`` below ``abstain_below``."""
+        if self.abstain_below is None:
+            return super().predict(X)
+        odds = self.predict_proba(X)
+        arm = np.where(odds.max(axis=1) < self.abstain_below, -1, odds.argmax(axis=1))
+        return decode(arm, self.classes_, self.unlabeled)

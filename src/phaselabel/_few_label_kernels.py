@@ -1,0 +1,80 @@
+"""Kernels for few labels: a graph and a table of shares per class in, the table after one step out.
+
+The same rules hold as in ``_kernels``: a row writes only its own slots, in an order that the code fixes.
+"""
+
+import numba as nb
+import numpy as np
+
+from phaselabel._kernels import _kernel
+
+
+@_kernel(parallel=True)
+def shared_neighbors(indptr, indices, out):  # type: ignore[no-untyped-def]
+    """out_e = |N_i ∩ N_j + 1| / |N_i ∪ N_j| for every edge e = (i, j); columns must be sorted."""
+    for row in nb.prange(np.int64(indptr.size - 1)):
+        i = np.uint64(row)
+        begin, end = indptr[i], indptr[i + np.uint64(1)]
+        for e in range(begin, end):
+            j = indices[e]
+            p, q, stop = begin, indptr[j], indptr[j + np.uint64(1)]
+            both = 0
+            union = (end - begin) + (stop - q)
+            while p < end and q < stop:
+                if indices[p] == indices[q]:
+                    both += 1
+                    p += np.uint64(1)
+                    q += np.uint64(1)
+                elif indices[p] < indices[q]:
+                    p += np.uint64(1)
+                else:
+                    q += np.uint64(1)
+            out[e] = (both + 1.0) / (union - both)
+
+
+@_kernel(parallel=True)
+def multiply(indptr, indices, weights, table, out):  # type: ignore[no-untyped-def]
+    """out_i = Σ_j w_ij table_j, a row of ``table`` per vertex."""
+    for row in nb.prange(out.shape[0]):
+        i = np.uint64(row)
+        for k in range(out.shape[1]):
+            out[row, k] = 0
+        for e in range(indptr[i], indptr[i + np.uint64(1)]):
+            j, w = indices[e], weights[e]
+            for k in range(out.shape[1]):
+                out[row, k] += w * table[j, k]
+
+
+@_kernel(parallel=True)
+def relax(indptr, indices, weights, reach, arm, label, trust, table, out):  # type: ignore[no-untyped-def]
+    """out_i = (1 - t_i) (reach Σ_j p_ij table_j + (1 - reach) e_arm(i)) + t_i e_label(i)."""
+    for row in nb.prange(out.shape[0]):
+        i = np.uint64(row)
+        for k in range(out.shape[1]):
+            out[row, k] = 0
+        for e in range(indptr[i], indptr[i + np.uint64(1)]):
+            j, w = indices[e], reach * weights[e]
+            for k in range(out.shape[1]):
+                out[row, k] += w * table[j, k]
+        if arm[row] >= 0:
+            out[row, arm[row]] += 1 - reach
+        if label[row] >= 0:
+            for k in range(out.shape[1]):
+                out[row, k] *= 1 - trust[row]
+            out[row, label[row]] += trust[row]
+
+
+@_kernel(parallel=True)
+def choose(table, offsets, out, margin):  # type: ignore[no-untyped-def]
+    """The class of highest share plus offset for every row, and by how much it leads."""
+    for i in nb.prange(table.shape[0]):
+        best, second = table.dtype.type(-np.inf), table.dtype.type(-np.inf)
+        winner = 0
+        for k in range(table.shape[1]):
+            value = table[i, k] + offsets[k]
+            if value > best:
+                best, second, winner = value, best, k
+            elif value > second:
+                second = value
+        out[i] = winner
+        margin[i] = best - second

@@ -1,0 +1,131 @@
+"""A graph and very few labels in, a class and a height for every vertex to start the flow from out.
+
+Three steps, each made of sparse products with a table of one column per class: sharpen the graph by shared
+neighbours, spread the labels by a Poisson equation, let classes compete for vertices under the pressure of
+their sizes.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from phaselabel import _few_label_kernels as kernels
+from phaselabel.graph import Graph
+from phaselabel.sizes import ClassSizes
+from phaselabel.star import LEAF, State
+
+#: Up to so many labels per class the flow starts from a spread; and tables hold at most so many numbers.
+FEW, LARGEST = 50, 60_000_000
+
+#: A graph of so many vertices is sharpened twice: its neighbourhoods are small beside its classes.
+LARGE = 10_000
+
+#: How far a share travels in the competition (mean steps 1 / (1 - REACH)), steps a round, rounds.
+REACH, STEPS, ROUNDS = 0.95, 4, 30
+
+
+def is_few(labels: NDArray[np.int32], n_classes: int) -> bool:
+    """Whether the labels are too few to start from the hub."""
+    known = int((labels >= 0).sum())
+    return n_classes > 1 and known <= FEW * n_classes and len(labels) * n_classes <= LARGEST
+
+
+def sharpened(graph: Graph, power: int | None = None) -> Graph:
+    """Weigh every edge by how many neighbours its ends share (Jaccard), to a power: 1, or 2 in large graphs.
+
+    Bridges between classes share few neighbours; edges inside a class share many.
+
+    Examples
+    --------
+    >>> bridge = [[0, 1, 1, 0, 0], [1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 0, 1], [0, 0, 0, 1, 0]]
+    >>> sharpened(Graph.from_weights(bridge)).weights.toarray()[2].round(2).tolist()
+    [0.5, 0.5, 0.0, 0.2, 0.0]
+    """
+    power = (1 if graph.n_vertices < LARGE else 2) if power is None else power
+    if power == 0:
+        return graph
+    w = graph.weights
+    overlap = np.empty(w.nnz)
+    indptr, indices, _ = graph.csr
+    kernels.shared_neighbors(indptr, indices, overlap)
+    data = (w.data * overlap**power).astype(w.dtype)
+    return Graph.from_symmetric(sparse.csr_array((data, w.indices.copy(), w.indptr.copy()), shape=w.shape))
+
+
+def poisson(
+    graph: Graph,
+    labels: NDArray[np.int32],
+    n_classes: int,
+    *,
+    tol: float = 1e-3,
+    damping: float = 1e-4,
+    max_iter: int = 200,
+) -> NDArray[np.float32]:
+    """Solve L u = Σ_labels (e_label - mean) δ by conjugate gradients: every label a source, its rivals sinks.
+
+    Calder, Cook, Thorpe, Slepčev: *Poisson learning* (2020). A little damping makes the equation solvable on
+    every component of the graph by itself.
+    """
+    indptr, indices, weights = graph.csr
+    weights = weights.astype(np.float32, copy=False)
+    root = np.sqrt(graph.degrees)
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
+    known = np.flatnonzero(labels >= 0)
+    hot = np.eye(n_classes, dtype=np.float32)[labels[known]]
+    residual = np.zeros((len(labels), n_classes), np.float32)
+    # Every class speaks equally loud, however many labels it has.
+    loud = (1 / np.bincount(labels[known], minlength=n_classes).clip(1))[labels[known]]
+    loud *= len(known) / loud.sum()
+    residual[known] = (hot - np.average(hot, axis=0, weights=loud)) * loud[:, None] * inverse[known]
+    solution, product = np.zeros_like(residual), np.empty_like(residual)
+    direction = residual.copy()
+    norm = np.einsum("ik,ik->k", residual, residual)
+    goal = tol**2 * norm
+    for _ in range(max_iter):
+        kernels.multiply(indptr, indices, weights, direction, product)
+        np.subtract((1 + damping) * direction, product, out=product)
+        rate = norm / np.maximum(np.einsum("ik,ik->k", direction, product), 1e-30)
+        solution += rate * direction
+        residual -= rate * product
+        before, norm = norm, np.einsum("ik,ik->k", residual, residual)
+        if (norm <= goal).all():
+            break
+        direction *= norm / np.maximum(before, 1e-30)
+        direction += residual
+    return np.asarray(solution * inverse, np.float32)
+
+
+def spread(
+    graph: Graph,
+    labels: NDArray[np.int32],
+    n_classes: int,
+    sizes: ClassSizes,
+    fidelity: NDArray[np.float64],
+) -> State:
+    """Where to start the flow on a (sharpened) graph: a class for every vertex a label reaches, and a height.
+
+    Classes compete in rounds: shares relax towards their neighbours' mean, then every vertex takes the class
+    of highest share plus the pressure of the class's size.
+    """
+    labels = np.where(fidelity > 0, labels, -1).astype(np.int32)
+    reached = graph.reached(labels >= 0)
+    arm = poisson(graph, labels, n_classes).argmax(axis=1).astype(np.int32)
+    arm[~reached] = -1
+    indptr, indices, _ = graph.csr
+    degrees = np.repeat(np.maximum(graph.degrees, 1e-30), np.diff(graph.weights.indptr))
+    walk = (graph.weights.data / degrees).astype(np.float32)
+    trust = (fidelity / (1 + fidelity)).astype(np.float32)
+    table = np.zeros((len(labels), n_classes), np.float32)
+    table[reached, arm[reached]] = 1
+    other, offsets, margin = np.empty_like(table), np.zeros(n_classes), np.zeros(len(labels), np.float32)
+    for round_ in range(ROUNDS):
+        for _ in range(STEPS):
+            kernels.relax(indptr, indices, walk, np.float32(REACH), arm, labels, trust, table, other)
+            table, other = other, table
+        chosen, lead, offsets = sizes.softened(round_ / (0.7 * ROUNDS)).choose(table[reached], offsets)
+        changed = np.count_nonzero(chosen != arm[reached])
+        arm[reached], margin[reached] = chosen, lead
+        if changed <= 2e-4 * len(chosen) and (not sizes.exact or round_ >= 0.7 * ROUNDS):
+            break
+    height = LEAF * np.clip(margin / max(float(np.quantile(margin[reached], 0.9)), 1e-6), 0.04, 1)
+    return State(arm, np.where(reached, height, 0.0))

@@ -1,0 +1,207 @@
+"""Answers and laws with few labels: accuracy, no collapse, class sizes, calibration, suspects, queries."""
+
+import numpy as np
+import pytest
+from conftest import few_labels, random_graph
+
+import phaselabel as pl
+from phaselabel import GinzburgLandauClassifier
+from phaselabel.confidence import calibration_error, reliability
+from phaselabel.datasets import sample_labels
+from phaselabel.guard import SizeWatch
+from phaselabel.sizes import class_sizes
+from phaselabel.spread import poisson, sharpened, spread
+
+
+def accuracy(model, y, labels):
+    return 100 * np.mean(model.transduction_[labels < 0] == y[labels < 0])
+
+
+def two_gaussians(seed):
+    """Method of the collapse: 1,500 points in 241 dimensions, centres 2.5 apart."""
+    data, choice = np.random.SeedSequence(seed).spawn(2)
+    y = np.repeat([0, 1], 750)
+    X = np.random.default_rng(data).normal(size=(1500, 241))
+    X[:, 0] += 2.5 * y
+    return X, y, sample_labels(y, 50, random_state=choice)
+
+
+# -- twins and laws
+
+
+def test_sharpening_equals_the_definition():
+    graph = random_graph(25, 3)
+    w = graph.weights.toarray()
+    linked = w > 0
+    expected = np.zeros_like(w)
+    for i, j in zip(*np.nonzero(w)):
+        both = (linked[i] & linked[j]).sum()
+        expected[i, j] = w[i, j] * (both + 1) / (linked[i].sum() + linked[j].sum() - both)
+    np.testing.assert_allclose(sharpened(graph, 1).weights.toarray(), expected, rtol=1e-6)
+
+
+def test_poisson_solves_its_equation():
+    graph = random_graph(40, 1, density=0.4)
+    labels = few_labels(40, 3, 0).astype(np.int32)
+    found = poisson(graph, labels, 3, tol=1e-7, damping=1e-3)
+    known = labels >= 0
+    loud = np.where(known, 1 / np.bincount(labels[known])[labels], 0)
+    loud *= known.sum() / loud.sum()
+    hot = np.eye(3)[labels]
+    source = np.where(known[:, None], (hot - np.average(hot[known], axis=0, weights=loud[known])), 0)
+    d = graph.degrees
+    system = (1 + 1e-3) * np.diag(d) - graph.weights.toarray()
+    lone = d > 0
+    expected = np.linalg.solve(system[np.ix_(lone, lone)], (source * loud[:, None])[lone])
+    np.testing.assert_allclose(found[lone], expected, atol=2e-3 * np.abs(expected).max())
+
+
+def test_class_names_do_not_matter(digits_graph, digits):
+    labels = sample_labels(digits[1], 1, random_state=3).astype(np.int32)
+    swap = np.random.default_rng(0).permutation(10).astype(np.int32)
+    sizes, trust = class_sizes("estimate", np.arange(10)), np.where(labels >= 0, 30.0, 0.0)
+    one = spread(digits_graph, labels, 10, sizes, trust)
+    other = spread(digits_graph, np.where(labels >= 0, swap[labels], -1).astype(np.int32), 10, sizes, trust)
+    assert np.mean(swap[one.arm] == other.arm) > 0.999
+
+
+def test_unreached_rows_stay_at_the_hub():
+    graph = pl.Graph.from_weights(np.kron(np.eye(3), 1 - np.eye(4)))
+    labels = np.array([0, *[-1] * 3, 1, *[-1] * 7], np.int32)
+    state = spread(
+        graph, labels, 2, class_sizes("estimate", np.arange(2)), np.where(labels >= 0, 30.0, 0.0)
+    )
+    assert state.arm.tolist() == [0] * 4 + [1] * 4 + [-1] * 4
+    assert not state.height[8:].any()
+
+
+# -- answers
+
+
+@pytest.mark.parametrize(("per_class", "least"), [(1, 89.0), (2, 92.0), (5, 94.0)])
+def test_digits(digits, per_class, least):
+    X, y = digits
+    found = []
+    for seed in range(6):
+        labels = sample_labels(y, per_class, random_state=seed)
+        found.append(accuracy(GinzburgLandauClassifier().fit(X, labels), y, labels))
+    assert np.mean(found) >= least
+
+
+def test_two_gaussians_do_not_collapse():
+    found = []
+    for seed in range(4):
+        X, y, labels = two_gaussians(seed)
+        found.append(accuracy(GinzburgLandauClassifier().fit(X, labels), y, labels))
+    assert np.mean(found) >= 61
+    assert min(found) >= 56
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_collapse_is_held_and_said():
+    X, y, labels = two_gaussians(0)
+    graph = pl.similarity_graph(pl.nearest_neighbors(X, 10))
+    long = pl.minimize(graph, labels, max_iter=300, tol=0)
+    assert np.mean(long.arm == y) < 0.55
+    watch = SizeWatch(2)
+    pl.minimize(graph, labels, max_iter=300, tol=0, every=5, callbacks=watch)
+    assert watch.tripped
+    assert np.mean(watch.kept[1].arm == y) > 0.6
+
+
+def test_given_class_sizes_are_met(digits):
+    X, y = digits
+    labels = sample_labels(y, 2, random_state=0)
+    true = np.bincount(y) / len(y)
+    model = GinzburgLandauClassifier(class_sizes=true).fit(X, labels)
+    assert np.abs(model.class_sizes_ - true).max() < 0.02
+    wide = GinzburgLandauClassifier(class_sizes={k: (0.05, 0.2) for k in range(10)}).fit(X, labels)
+    assert (wide.class_sizes_ > 0.04).all()
+    free = GinzburgLandauClassifier().fit(X, labels)
+    low, high = free.class_size_intervals_.T
+    assert (low <= free.class_sizes_ + 1e-9).all()
+    assert (free.class_sizes_ <= high + 1e-9).all()
+
+
+@pytest.mark.parametrize("bad", ["even", [0.5, 0.6], [(0.6, 0.5), (0.1, 0.9)], {0: 1.0}, 3, [0.0, 1.0]])
+def test_class_sizes_that_make_no_sense(bad):
+    with pytest.raises(ValueError, match="class_sizes"):
+        class_sizes(bad if bad != [0.5, 0.6] else [(0.5, 0.5), (0.6, 0.7)], np.arange(2))
+
+
+# -- confidence
+
+
+@pytest.mark.parametrize("per_class", [5, 60])
+def test_confidence_is_calibrated(digits, per_class):
+    X, y = digits
+    gaps = []
+    for seed in range(3):
+        labels = sample_labels(y, per_class, random_state=seed)
+        model = GinzburgLandauClassifier().fit(X, labels)
+        hidden = labels < 0
+        right = model.transduction_[hidden] == y[hidden]
+        gaps.append(calibration_error(model.confidence_[hidden], right))
+        mean, hits, count = reliability(model.confidence_[hidden], right)
+        assert count.sum() == hidden.sum()
+        assert len(mean) == len(hits)
+    assert np.mean(gaps) < 0.06
+
+
+def test_abstaining_leaves_the_sure_rows(digits):
+    X, y = digits
+    labels = sample_labels(y, 5, random_state=0)
+    model = GinzburgLandauClassifier(abstain_below=0.9).fit(X, labels)
+    kept = (model.transduction_ >= 0) & (labels < 0)
+    everyone = GinzburgLandauClassifier().fit(X, labels)
+    assert 0.5 < kept.mean() < 1
+    assert np.mean(model.transduction_[kept] == y[kept]) * 100 > accuracy(everyone, y, labels)
+    assert set(model.predict(X[~kept & (labels < 0)])) == {-1}
+    with pytest.raises(ValueError, match="abstain_below"):
+        GinzburgLandauClassifier(abstain_below=2).fit(X, labels)
+
+
+# -- suspects, reasons, queries
+
+
+def test_wrong_labels_are_suspects(digits):
+    X, y = digits
+    labels = sample_labels(y, 50, random_state=0)
+    rng = np.random.default_rng(1)
+    wrong = rng.choice(np.flatnonzero(labels >= 0), 100, replace=False)
+    flipped = labels.copy()
+    flipped[wrong] = (labels[wrong] + rng.integers(1, 10, 100)) % 10
+    clean, noisy = (GinzburgLandauClassifier().fit(X, given) for given in (labels, flipped))
+    hidden = labels < 0
+    loss = np.mean(clean.transduction_[hidden] == y[hidden]) - np.mean(
+        noisy.transduction_[hidden] == y[hidden]
+    )
+    assert loss < 0.05
+    assert np.isin(noisy.suspect_labels_[:80], wrong).mean() >= 0.8
+
+
+def test_reasons_point_to_labels_of_the_class(digits):
+    X, y = digits
+    labels = sample_labels(y, 5, random_state=0)
+    model = GinzburgLandauClassifier().fit(X, labels)
+    row = int(np.flatnonzero((labels < 0) & (model.confidence_ > 0.97))[0])
+    reasons = model.explain(row, n=3)
+    assert 0 < len(reasons) <= 3
+    assert all(labels[i] == name for i, name, _ in reasons)
+    assert reasons[0][1] == model.transduction_[row]
+    with pytest.raises(ValueError, match="row"):
+        model.explain(-5)
+
+
+def test_queries_are_new_distinct_and_reach_every_part():
+    X = np.concatenate([np.random.default_rng(k).normal(20 * k, 1, (30, 2)) for k in range(4)])
+    y = np.full(120, -1)
+    y[0], y[30] = 0, 1
+    with pytest.warns(UserWarning, match="60 of 120"):
+        model = GinzburgLandauClassifier(n_neighbors=6).fit(X, y)
+    rows = model.query(5)
+    assert len(set(rows.tolist())) == 5
+    assert (y[rows] < 0).all()
+    assert {int(row) // 30 for row in rows[:2]} == {2, 3}
+    with pytest.raises(ValueError, match="n must"):
+        model.query(0)
