@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import few_labels, random_graph
 
 import phaselabel as pl
+from conftest import few_labels, random_graph
 from phaselabel import GinzburgLandauClassifier
 from phaselabel.confidence import calibration_error, reliability
 from phaselabel.datasets import sample_labels
@@ -68,9 +68,7 @@ def test_class_names_do_not_matter(digits_graph, digits):
 def test_unreached_rows_stay_at_the_hub():
     graph = pl.Graph.from_weights(np.kron(np.eye(3), 1 - np.eye(4)))
     labels = np.array([0, *[-1] * 3, 1, *[-1] * 7], np.int32)
-    state = spread(
-        graph, labels, 2, class_sizes("estimate", np.arange(2)), np.where(labels >= 0, 30.0, 0.0)
-    )
+    state = spread(graph, labels, 2, class_sizes("estimate", np.arange(2)), np.where(labels >= 0, 30.0, 0.0))
     assert state.arm.tolist() == [0] * 4 + [1] * 4 + [-1] * 4
     assert not state.height[8:].any()
 
@@ -205,3 +203,33 @@ def test_queries_are_new_distinct_and_reach_every_part():
     assert {int(row) // 30 for row in rows[:2]} == {2, 3}
     with pytest.raises(ValueError, match="n must"):
         model.query(0)
+
+
+# -- choosing settings
+
+
+def test_folds_keep_unlabelled_rows_in_training(digits):
+    from sklearn.model_selection import GridSearchCV
+
+    X, y = digits[0][:500], digits[1][:500]
+    labels = sample_labels(y, 4, random_state=0)
+    for train, test in pl.LabeledFold(4).split(X, labels):
+        assert (labels[test] >= 0).all()
+        assert set(np.flatnonzero(labels < 0)) <= set(train)
+        assert len(train) + len(test) == len(X)
+    search = GridSearchCV(GinzburgLandauClassifier(), {"n_neighbors": [5, 10]}, cv=pl.LabeledFold(2))
+    search.fit(X, labels)
+    assert search.best_score_ > 0.7
+    with pytest.raises(ValueError, match="at least 2 labels"):
+        next(pl.LabeledFold().split([[0]] * 3, [0, 1, -1]))
+
+
+def test_settings_from_the_labels(digits):
+    X, y = digits[0][:500], digits[1][:500]
+    labels = sample_labels(y, 4, random_state=0)
+    model = pl.GinzburgLandauClassifierCV([10, 200], [1.0], [30.0], cv=4).fit(X, labels)
+    assert model.best_params_["n_neighbors"] == 10
+    assert len(model.curve_) == 2
+    assert np.mean(model.transduction_ == y) > 0.8
+    assert model.predict_proba(X[:3]).shape == (3, 10)
+    assert len(model.confidence_) == 500

@@ -22,7 +22,7 @@ _kernels _graph_kernels
 graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors graph.weights graph
 star energy descent flow callbacks
 _few_label_kernels sizes spread guard confidence query insight
-labels classifier binary
+labels classifier selection regression binary
 datasets
 
 cli.doctor

@@ -11,7 +11,6 @@ from phaselabel.flow import Solution, minimize
 from phaselabel.graph import Graph
 from phaselabel.star import State
 
-
 #: A drift between two looks, in total variation, that says the graph is bad.
 BAD = 0.05
 
