@@ -23,6 +23,7 @@ format: .venv/lint.stamp
 bench: .venv-bench/stamp
 	.venv-bench/bin/python benchmarks/flow.py
 	.venv-bench/bin/python benchmarks/peers.py
+	.venv-bench/bin/python benchmarks/few_labels.py
 
 clean:
 	rm -rf .venv .venv-bench out
