@@ -42,11 +42,19 @@ def calibrate(share: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibrati
     x = np.column_stack([np.ones(len(share)), 2 * share - 1])
     prior, precision = np.array([BASE, SLOPE]), 1 / np.square(LOOSE)
     theta = prior.copy()
-    for _ in range(50):  # Newton on a strictly concave likelihood
+
+    def regret(theta: NDArray[np.float64]) -> float:
+        z = x @ theta
+        return float(np.sum(np.logaddexp(0, z) - right * z) + 0.5 * precision @ (theta - prior) ** 2)
+
+    for _ in range(50):  # Newton on a strictly convex function; from far off a full step overshoots
         p = expit(x @ theta)
         slope = x.T @ (right - p) - precision * (theta - prior)
         hessian = (x * (p * (1 - p))[:, None]).T @ x + np.diag(precision)
-        theta = theta + np.linalg.solve(hessian, slope)
+        step = np.linalg.solve(hessian, slope)
+        while regret(theta + step) > regret(theta) and np.abs(step).max() > 1e-9:
+            step = step / 2
+        theta = theta + step
     return Calibration(float(theta[0]), float(theta[1]), len(share))
 
 

@@ -38,7 +38,7 @@ def sharpened(graph: Graph, power: int | None = None) -> Graph:
     Examples
     --------
     >>> bridge = [[0, 1, 1, 0, 0], [1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 0, 1], [0, 0, 0, 1, 0]]
-    >>> sharpened(Graph.from_weights(bridge)).weights.toarray()[2].round(2).tolist()
+    >>> sharpened(Graph.from_weights(np.array(bridge, float))).weights.toarray()[2].tolist()
     [0.5, 0.5, 0.0, 0.2, 0.0]
     """
     power = (1 if graph.n_vertices < LARGE else 2) if power is None else power
