@@ -22,9 +22,11 @@ _kernels _graph_kernels
 graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors graph.weights graph
 star energy descent flow callbacks
 labels classifier binary
+segmentation.marks segmentation.features segmentation.files segmentation.reduction
+segmentation.output segmentation.segment segmentation
 datasets
 
-cli.doctor
+cli.doctor cli.segment
 cli.main cli __main__
 """.split()
 

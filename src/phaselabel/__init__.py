@@ -13,8 +13,10 @@ _HOMES = {
     "GinzburgLandauClassifier": "classifier",
     "Graph": "graph",
     "History": "callbacks",
+    "Marks": "segmentation",
     "Neighbors": "graph",
     "Progress": "callbacks",
+    "Segmentation": "segmentation",
     "Snapshots": "callbacks",
     "Solution": "flow",
     "State": "star",
@@ -24,6 +26,9 @@ _HOMES = {
     "minimize": "flow",
     "minimize_binary": "binary",
     "nearest_neighbors": "graph",
+    "read_image": "segmentation",
+    "read_marks": "segmentation",
+    "segment": "segmentation",
     "similarity_graph": "graph",
 }
 
