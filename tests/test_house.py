@@ -23,7 +23,7 @@ graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors
 star energy descent flow callbacks
 labels classifier binary
 segmentation.marks segmentation.features segmentation.files segmentation.reduction
-segmentation.output segmentation.segment segmentation
+segmentation.output segmentation.pipeline segmentation
 datasets
 
 cli.doctor cli.segment

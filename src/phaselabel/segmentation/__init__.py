@@ -2,6 +2,6 @@
 
 from phaselabel.segmentation.files import read_image, read_marks
 from phaselabel.segmentation.marks import Marks
-from phaselabel.segmentation.segment import Segmentation, segment
+from phaselabel.segmentation.pipeline import Segmentation, segment
 
 __all__ = ["Marks", "Segmentation", "read_image", "read_marks", "segment"]

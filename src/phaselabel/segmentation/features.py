@@ -113,16 +113,16 @@ def pixel_features(bands: NDArray[np.float32], patch: int = 5, position: float =
     reach = patch // 2
     # A border wider than the image cannot be one reflection; "reflect" repeats it there and back.
     padded = np.pad(bands, ((reach, reach), (reach, reach), (0, 0)), mode="reflect" if reach else "edge")
+    unit = np.float32(1 / np.sqrt(patch * patch * n_bands))
     out = np.empty((height, width, patch * patch * n_bands + 2 * (position > 0)), np.float32)
     for k in range(patch * patch):
         row, column = divmod(k, patch)
         view = padded[row : row + height, column : column + width]
-        out[:, :, k * n_bands : (k + 1) * n_bands] = view
-    out *= 1 / np.sqrt(patch * patch * n_bands)
+        out[:, :, k * n_bands : (k + 1) * n_bands] = view * unit
     if position > 0:
-        unit = position / max(height, width)
-        out[:, :, -2] = (np.arange(height) * unit)[:, None]
-        out[:, :, -1] = np.arange(width) * unit
+        pace = position / max(height, width)
+        out[:, :, -2] = (np.arange(height) * pace)[:, None]
+        out[:, :, -1] = np.arange(width) * pace
     return out.reshape(height * width, -1)
 
 

@@ -212,9 +212,7 @@ class Segmentation:
             dense[~self._bands.valid] = 0
         known = reduction.marks_into_cells(dense, self.cell, len(numbers)).ravel()
         self._progress("flow", 0.0)
-        init: State | Literal["hub"] = "hub"
-        if before is not None:
-            init = self._carried_over(before, numbers, known)
+        init = "hub" if before is None else self._warm_start(before, numbers, known)
         solution = minimize(self.graph, known, init=init, n_classes=len(numbers), **self._flow)
         arms, heights = reduction.extend(
             self._bands,
@@ -223,6 +221,7 @@ class Segmentation:
             len(numbers),
             lambda share: self._progress("extending", share),
         )
+        self._known = known
         if self.cell > 1:
             marked = dense > 0
             arms[marked], heights[marked] = dense[marked] - 1, 0.5
@@ -261,10 +260,21 @@ class Segmentation:
         height[lost] = np.maximum((agree * state.height[voters]).mean(axis=1), 0)
         return State(arm, height)
 
-    def _carried_over(self, before: Solution, numbers: Any, known: NDArray[np.int32]) -> State:
-        """The state the flow ended in, with the class numbers of now."""
+    def _warm_start(
+        self, before: Solution, numbers: NDArray[np.int64], known: NDArray[np.int32]
+    ) -> State | Literal["hub"]:
+        """The state the flow ended in, unless the marks contradict it; then all start at the hub again.
+
+        A settled state resists: started from it, a stroke on a wrongly labelled area changes that stroke
+        and nothing else (docs/decisions/0030).
+        """
         table = np.append(np.searchsorted(numbers, self._numbers), -1)
-        return State(table[before.arm].astype(np.int32), before.height)
+        arm = table[before.arm].astype(np.int32)
+        contradicted = ((known >= 0) & (known != arm)).any()
+        withdrawn = ((self._known >= 0) & (known < 0)).any()
+        if contradicted or withdrawn:
+            return "hub"
+        return State(arm, before.height)
 
 
 def _rows(means: NDArray[np.float32], patch: int, position: float, n_bands: int) -> NDArray[np.float32]:
