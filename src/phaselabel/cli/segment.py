@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--variable", metavar="NAME", help="which array of an NPZ or MAT file")
     knobs = parser.add_argument_group("how pixels are compared")
     knobs.add_argument("--patch", type=int, default=5, metavar="N", help="side of the patch (5)")
-    knobs.add_argument("--position", type=float, default=0.1, metavar="W", help="weight of place (0.1)")
+    knobs.add_argument("--position", type=float, default=0.0, metavar="W", help="weight of place (0)")
     knobs.add_argument("--scale", choices=("auto", "image", "band"), default="auto", help="scale of bands")
     knobs.add_argument("--neighbors", type=int, default=10, metavar="N", help="neighbours of a pixel (10)")
     knobs.add_argument(

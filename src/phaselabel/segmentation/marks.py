@@ -105,7 +105,7 @@ class Marks:
         codes = (paint[:, :, :3].astype(np.int32) * [65536, 256, 1]).sum(axis=2, dtype=np.int32)
         if paint.shape[2] == 4:
             codes[paint[:, :, 3] < 128] = 0
-        if image is not None and image.dtype == np.uint8 and image.shape[:2] == paint.shape[:2]:
+        if image is not None and _is_picture(image) and image.shape[:2] == paint.shape[:2]:
             same = (image[:, :, :3] == paint[:, :, :3]).all(axis=2)
             if same.mean() > 0.5:
                 codes[same] = 0
@@ -192,7 +192,7 @@ class Marks:
         pen = draw_module.Draw(canvas)
         for (label, points, kind), number in zip(shapes, numbers):
             points = [(float(x), float(y)) for x, y in points]
-            _check_inside(points, shape)
+            _check_inside(points, shape, edge=1)  # tools draw up to the outer edge of the last pixel
             _draw(pen, kind, points, number, width, label)
         return cls(np.array(canvas, np.int32), classes)
 
@@ -219,14 +219,17 @@ class Marks:
             if number in more.colors:
                 colours.setdefault(target, more.colors[number])
             labels[more.labels == number] = target
-        return Marks(labels, classes, colours)
+        left = set(np.unique(labels).tolist())
+        return Marks(labels, {n: name for n, name in classes.items() if n in left}, colours)
 
     def palette(self) -> dict[int, Colour]:
         """A colour for every class: the one it was painted in, or the next free one."""
         taken = set(self.colors.values())
         spare = [colour for colour in PALETTE if colour not in taken] or list(PALETTE)
         without = [number for number in self.classes if number not in self.colors]
-        return self.colors | {n: spare[k % len(spare)] for k, n in enumerate(without)}
+        return {n: self.colors[n] for n in self.classes if n in self.colors} | {
+            n: spare[k % len(spare)] for k, n in enumerate(without)
+        }
 
     def check(self, shape: tuple[int, int]) -> None:
         """Refuse marks that don't fit the image or cannot tell it apart."""
@@ -292,6 +295,10 @@ def _named_colours(legend: dict[str, str]) -> dict[int, str]:
     return codes
 
 
+def _is_picture(image: NDArray[Any]) -> bool:
+    return image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] in (1, 3, 4)
+
+
 def _hex(code: int) -> str:
     return f"#{code:06x}"
 
@@ -313,9 +320,9 @@ def _numbered(labels: Sequence[Any]) -> tuple[list[int], dict[int, str]]:
     return numbers, dict(sorted(dict(zip(numbers, names)).items()))
 
 
-def _check_inside(points: Sequence[tuple[float, float]], shape: tuple[int, int]) -> None:
+def _check_inside(points: Sequence[tuple[float, float]], shape: tuple[int, int], edge: int = 0) -> None:
     for x, y in points:
-        if not (0 <= x <= shape[1] and 0 <= y <= shape[0]) or x == y == np.inf:
+        if not (0 <= x < shape[1] + edge and 0 <= y < shape[0] + edge):
             raise ValueError(
                 f"The mark at x={x:g}, y={y:g} lies outside the image, {shape[1]} wide and {shape[0]} high; "
                 "x counts columns and y rows, both from 0."

@@ -38,7 +38,7 @@ def segment(
     *,
     features: ArrayLike | None = None,
     patch: int = 5,
-    position: float = 0.1,
+    position: float = 0.0,
     scale: Scale = "auto",
     n_neighbors: int = 10,
     scale_neighbor: int | None = None,
@@ -67,8 +67,9 @@ def segment(
     features : array-like of shape (H, W, d), optional
         What to compare pixels by, for instance a network's features, instead of patches of the image.
     patch : int, default=5
-        Side of the patch around each pixel that stands for it; odd.
-    position : float, default=0.1
+        Side of the patch around each pixel that stands for it; odd. On a reduced image it covers as many
+        cells as come nearest to that.
+    position : float, default=0.0
         Weight of a pixel's place: how large a difference in brightness (of a full range of 1) counts as much
         as crossing the whole image. 0 compares appearance alone.
     scale : {"auto", "image", "band"}, default="auto"
@@ -110,7 +111,9 @@ def segment(
 
     tell("features", 0.0)
     cells = reduction.into_cells(bands, reduction.cell_size(bands.shape[0] * bands.shape[1], max_pixels))
-    rows = _rows(cells.means, 1 if features is not None else patch, position, bands.n_bands)
+    # The patch keeps its size in the image: its border blurs what it straddles, and cells are blurred enough.
+    around = 1 if features is not None else 2 * round(patch // 2 / cells.cell) + 1
+    rows = _rows(cells.means, around, position, bands.n_bands)
     tell("neighbours", 0.0)
     graph = similarity_graph(nearest_neighbors(rows, min(n_neighbors, len(rows) - 1)), scale_neighbor)
     _ = graph.normalized
@@ -157,14 +160,18 @@ class Segmentation:
         self.graph, self.cell = graph, cells.cell
         self._solve(marks, None)
 
-    def update(self, more_scribbles: Any) -> Self:
-        """Segment again with more marks: the same graph, the flow started where it ended.
+    def update(self, more_scribbles: Any, *, warm: bool = False) -> Self:
+        """Segment again with more marks, on the same graph.
 
         Parameters
         ----------
         more_scribbles : Marks or array-like
             As for :func:`segment`, put on top of the marks there are; 0 leaves them, -1 takes them away.
             New classes may appear.
+        warm : bool, default=False
+            Start the flow where it ended instead of at the hub. That takes a tenth of the sweeps, but a
+            settled state resists: the new marks then change their near surroundings only. Without it the
+            answer is that of :func:`segment` with all the marks, in whatever order they came.
 
         Returns
         -------
@@ -174,7 +181,7 @@ class Segmentation:
         more = as_marks(more_scribbles, self._shown.pixels)
         marks = self.marks.merged(more)
         marks.check(self._shown.shape)
-        self._solve(marks, self.solution)
+        self._solve(marks, self.solution if warm else None)
         return self
 
     @property
@@ -212,7 +219,7 @@ class Segmentation:
             dense[~self._bands.valid] = 0
         known = reduction.marks_into_cells(dense, self.cell, len(numbers)).ravel()
         self._progress("flow", 0.0)
-        init = "hub" if before is None else self._warm_start(before, numbers, known)
+        init: Any = "hub" if before is None else self._renamed(before, numbers)
         solution = minimize(self.graph, known, init=init, n_classes=len(numbers), **self._flow)
         arms, heights = reduction.extend(
             self._bands,
@@ -221,7 +228,6 @@ class Segmentation:
             len(numbers),
             lambda share: self._progress("extending", share),
         )
-        self._known = known
         if self.cell > 1:
             marked = dense > 0
             arms[marked], heights[marked] = dense[marked] - 1, 0.5
@@ -260,21 +266,12 @@ class Segmentation:
         height[lost] = np.maximum((agree * state.height[voters]).mean(axis=1), 0)
         return State(arm, height)
 
-    def _warm_start(
-        self, before: Solution, numbers: NDArray[np.int64], known: NDArray[np.int32]
-    ) -> State | Literal["hub"]:
-        """The state the flow ended in, unless the marks contradict it; then all start at the hub again.
-
-        A settled state resists: started from it, a stroke on a wrongly labelled area changes that stroke
-        and nothing else (docs/decisions/0030).
-        """
-        table = np.append(np.searchsorted(numbers, self._numbers), -1)
-        arm = table[before.arm].astype(np.int32)
-        contradicted = ((known >= 0) & (known != arm)).any()
-        withdrawn = ((self._known >= 0) & (known < 0)).any()
-        if contradicted or withdrawn:
-            return "hub"
-        return State(arm, before.height)
+    def _renamed(self, before: Solution, numbers: NDArray[np.int64]) -> State:
+        """Where the flow ended, with the class numbers of now; a class that is gone is back at the hub."""
+        place = {number: k for k, number in enumerate(numbers.tolist())}
+        table = np.array([place.get(number, -1) for number in [*self._numbers.tolist(), None]], np.int32)
+        arm = table[before.arm]
+        return State(arm, np.where(arm >= 0, before.height, 0))
 
 
 def _rows(means: NDArray[np.float32], patch: int, position: float, n_bands: int) -> NDArray[np.float32]:
