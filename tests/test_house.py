@@ -106,7 +106,7 @@ def test_second_process_does_not_compile_again():
     assert runs[1] == ["0", "1"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/graphs.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/graphs.md", "docs/images.md"])
 def test_python_in_the_docs_runs(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

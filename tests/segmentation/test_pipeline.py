@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -173,3 +175,13 @@ def test_the_result_says_what_it_is():
     image, _ = two_discs()
     assert "90 × 60" in repr(segment(image, one_sided_marks()))
     assert pl.Segmentation is type(segment(image, one_sided_marks()))
+
+
+def test_the_cows_from_nine_strokes(data_home):
+    data = np.load(f"{data_home}/cows_1_20.npz", allow_pickle=False)
+    strokes = pl.read_marks(Path(__file__).parents[2] / "benchmarks/marks/cows.json", data["labels"].shape)
+    result = segment(data["img"], strokes, max_pixels=20_000)  # cells of 2 × 2, for the sake of time
+    found = np.array(["", *result.classes.values()])[result.labels]
+    right = found == data["class_names"][data["labels"]]
+    assert right.mean() > 0.95
+    assert min(right[data["labels"] == k].mean() for k in range(4)) > 0.8
