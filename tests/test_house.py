@@ -23,8 +23,10 @@ graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors
 star energy descent flow callbacks
 labels classifier binary
 datasets
+paper.recipes paper.problem paper.rivals paper.methods paper.trials paper.results
+paper.figures paper.report paper
 
-cli.doctor
+cli.doctor cli.paper
 cli.main cli __main__
 """.split()
 

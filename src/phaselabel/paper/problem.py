@@ -1,0 +1,78 @@
+"""A recipe, a seed and a run's number in, that run's points, labels and graphs out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.datasets import sample_labels
+from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
+from phaselabel.paper.recipes import Recipe
+
+#: Neighbours that ``GinzburgLandauClassifier()`` takes when nothing is said.
+DEFAULT_NEIGHBORS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One run: what is known, what is asked, and the random streams of the start and of clusterings."""
+
+    X: NDArray[Any]
+    y: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    graphs: dict[int, Graph]
+    graph_seconds: dict[int, float]
+    start: np.random.SeedSequence
+    clustering: np.random.SeedSequence
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are, labelled or not."""
+        return int(self.y.max()) + 1
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows have a label."""
+        return self.labels >= 0
+
+    def score(self, found: NDArray[np.integer[Any]]) -> tuple[float, float]:
+        """Per cent right among the unlabelled rows, and among all rows."""
+        right = found == self.y
+        return 100 * float(np.mean(right[~self.known])), 100 * float(np.mean(right))
+
+
+class Bench:
+    """Makes the problems of one experiment; points that never change get their graphs once."""
+
+    def __init__(self, recipe: Recipe, seed: int = 0, data_home: Any = None) -> None:
+        self.recipe, self.seed, self.data_home = recipe, seed, data_home
+        self._fixed = recipe.points(None, data_home) if recipe.fixed else None
+        self._kept: tuple[dict[int, Graph], dict[int, float]] | None = None
+
+    def problem(self, run: int) -> Problem:
+        """The problem of one run; the same for the same seed and number, however many runs there are."""
+        # Points, labels, start and clustering must not share a stream: with one seed for all the random
+        # start is a function of the position on the moon.
+        streams = np.random.SeedSequence(self.seed, spawn_key=(run,)).spawn(4)
+        points, choice, start, clustering = streams
+        X, y = self._fixed or self.recipe.points(points, self.data_home)
+        if self._kept is None or not self.recipe.fixed:
+            self._kept = build_graphs(X, {*self.recipe.n_neighbors, DEFAULT_NEIGHBORS})
+        labels = sample_labels(y, random_state=choice, **self.recipe.sample)
+        return Problem(X, y, labels, *self._kept, start, clustering)
+
+
+def build_graphs(X: NDArray[Any], sizes: Iterable[int]) -> tuple[dict[int, Graph], dict[int, float]]:
+    """The exact graph for each number of neighbours, from one search, and the seconds each took."""
+    started = perf_counter()
+    found = nearest_neighbors(X, max(sizes))
+    searched = perf_counter() - started
+    graphs, seconds = {}, {}
+    for size in sorted(sizes):
+        started = perf_counter()
+        graphs[size] = similarity_graph(Neighbors(found.indices[:, :size], found.distances[:, :size]))
+        seconds[size] = searched + perf_counter() - started
+    return graphs, seconds
