@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from phaselabel import datasets
 from phaselabel.callbacks import Snapshots
 from phaselabel.flow import Solution, minimize
-from phaselabel.paper.methods import flow_settings, methods
+from phaselabel.paper.methods import TITLES, flow_settings, methods
 from phaselabel.paper.problem import Bench, Problem
 
 #: Okabe and Ito's colours: distinct for colour-blind readers too.
@@ -90,7 +90,7 @@ def _plane(bench: Bench, summary: dict[str, Any], variants: tuple[str, ...]) -> 
         axis.set_title(heading)
     caption = (
         f"{bench.recipe.title}, first two dimensions: the best of {summary['results'][0]['runs']} runs of "
-        "each method. Wrong points are ringed, known labels have a black rim."
+        "each method. Crosses are wrong, known labels have a black rim."
     )
     return Figure(f"{bench.recipe.name}-segmentation", caption, _png(figure))
 
@@ -100,7 +100,7 @@ def _scatter(axis: Any, problem: Problem, found: NDArray[Any], mark: bool = True
     axis.scatter(x, y, s=6, color=COLORS[found], linewidths=0)
     if mark:
         wrong, known = found != problem.y, problem.known
-        axis.scatter(x[wrong], y[wrong], s=26, facecolors="none", edgecolors="black", linewidths=0.6)
+        axis.scatter(x[wrong], y[wrong], s=18, marker="x", color="black", linewidths=0.8)
         axis.scatter(
             x[known], y[known], s=16, color=COLORS[problem.y[known]], edgecolors="black", linewidths=0.6
         )
@@ -111,35 +111,37 @@ def _scatter(axis: Any, problem: Problem, found: NDArray[Any], mark: bool = True
 
 
 def _evolution(bench: Bench) -> Figure:
-    recipe = bench.recipe
     problem = bench.problem(0)
-    shots = Snapshots((100, 300))
-    solution = minimize(
-        problem.graphs[recipe.n_neighbors[0]],
-        problem.labels,
-        random_state=problem.start,
-        callbacks=shots,
-        **flow_settings(recipe)["paper"],
+    figure, axes = _pyplot().subplots(2, 4, figsize=(15, 5.6), layout="constrained")
+    for row, variant in zip(axes, ("paper", "printed-energy"), strict=True):
+        shots = Snapshots((100, 300))
+        solution = minimize(
+            problem.graphs[bench.recipe.n_neighbors[0]],
+            problem.labels,
+            random_state=problem.start,
+            callbacks=shots,
+            **flow_settings(bench.recipe)[variant],
+        )
+        stages = {sweep: state.arm for sweep, state in shots.states.items()} | {solution.n_iter: solution.arm}
+        for axis, (sweep, arm) in zip(row, stages.items(), strict=False):
+            _scatter(axis, problem, arm, mark=False)
+            axis.set_title(f"{TITLES[variant]}, {sweep:,} sweeps: {problem.score(arm)[0]:.1f} %", fontsize=9)
+        _energies(row[3], solution)
+    caption = (
+        "From the paper's random start, with the printed update and with the gradient of the printed energy: "
+        "classes after 100, 300 and 1,000 sweeps, and the energy with its three parts (run 0)."
     )
-    stages = {sweep: state.arm for sweep, state in shots.states.items()} | {solution.n_iter: solution.arm}
-    figure, axes = _pyplot().subplots(2, 2, figsize=(11, 6), layout="constrained")
-    for axis, (sweep, arm) in zip(axes.flat, stages.items(), strict=False):
-        _scatter(axis, problem, arm, mark=False)
-        axis.set_title(f"{sweep:,} sweeps: {problem.score(arm)[0]:.1f} %")
-    axis = axes.flat[3]
+    return Figure("three-moons-evolution", caption, _png(figure))
+
+
+def _energies(axis: Any, solution: Solution) -> None:
     for part, color in ENERGY_COLORS.items():
         axis.plot(solution.energy["sweep"], solution.energy[part], color=color, label=part, linewidth=1.6)
     axis.set_xlabel("sweeps")
     axis.set_ylabel("energy")
-    axis.set_xscale("symlog", linthresh=10)
     axis.set_xlim(0, solution.n_iter)
-    axis.legend(frameon=False)
+    axis.legend(frameon=False, fontsize=8)
     axis.spines[["top", "right"]].set_visible(False)
-    caption = (
-        "The paper's run from its random start: classes after 100, 300 and 1,000 sweeps, and the energy "
-        "with its three parts (run 0)."
-    )
-    return Figure("three-moons-evolution", caption, _png(figure))
 
 
 def _roll(bench: Bench, summary: dict[str, Any]) -> Figure:
