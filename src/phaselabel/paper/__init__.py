@@ -7,9 +7,9 @@ from typing import Any
 from phaselabel.paper import report, results
 from phaselabel.paper.figures import Figure, figures
 from phaselabel.paper.methods import methods
-from phaselabel.paper.problem import Bench
+from phaselabel.paper.problem import Bench, threads_for
 from phaselabel.paper.recipes import RECIPES
-from phaselabel.paper.trials import threads_for, trials
+from phaselabel.paper.trials import trials
 
 __all__ = ["RECIPES", "reproduce"]
 

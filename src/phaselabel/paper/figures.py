@@ -146,12 +146,14 @@ def _energies(axis: Any, solution: Solution) -> None:
 
 def _roll(bench: Bench, summary: dict[str, Any]) -> Figure:
     plt = _pyplot()
-    figure = plt.figure(figsize=(13, 4.6), layout="constrained")
+    figure = plt.figure(figsize=(13, 4.2))
+    figure.subplots_adjust(left=0, right=1, bottom=0.02, top=0.92, wspace=0)
     for place, variant in enumerate(("spectral", "printed-energy", "ours"), 1):
         problem, found, heading = _best(bench, summary, variant)
         axis = figure.add_subplot(1, 3, place, projection="3d")
         axis.scatter(*problem.X.T, s=7, c=COLORS[found], linewidths=0, depthshade=False)
         axis.view_init(elev=12, azim=-75)
+        axis.set_box_aspect((4, 3, 3), zoom=1.25)
         axis.set_title(heading)
         axis.set_xticklabels([])
         axis.set_yticklabels([])

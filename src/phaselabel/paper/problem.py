@@ -1,10 +1,12 @@
 """A recipe, a seed and a run's number in, that run's points, labels and graphs out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,9 @@ from phaselabel.paper.recipes import Recipe
 
 #: Neighbours that ``GinzburgLandauClassifier()`` takes when nothing is said.
 DEFAULT_NEIGHBORS = 10
+
+#: Below this many vertices a sweep is over before a second thread has woken up.
+ONE_THREAD = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +65,8 @@ class Bench:
         points, choice, start, clustering = streams
         X, y = self._fixed or self.recipe.points(points, self.data_home)
         if self._kept is None or not self.recipe.fixed:
-            self._kept = build_graphs(X, {*self.recipe.n_neighbors, DEFAULT_NEIGHBORS})
+            with threads_for(len(X)):
+                self._kept = build_graphs(X, {*self.recipe.n_neighbors, DEFAULT_NEIGHBORS})
         labels = sample_labels(y, random_state=choice, **self.recipe.sample)
         return Problem(X, y, labels, *self._kept, start, clustering)
 
@@ -76,3 +82,18 @@ def build_graphs(X: NDArray[Any], sizes: Iterable[int]) -> tuple[dict[int, Graph
         graphs[size] = similarity_graph(Neighbors(found.indices[:, :size], found.distances[:, :size]))
         seconds[size] = searched + perf_counter() - started
     return graphs, seconds
+
+
+@contextmanager
+def threads_for(n_vertices: int) -> Iterator[None]:
+    """One thread for small problems, for the kernels and for scikit-learn."""
+    from threadpoolctl import threadpool_limits
+
+    before = numba.get_num_threads()
+    small = n_vertices < ONE_THREAD
+    numba.set_num_threads(1 if small else before)
+    try:
+        with threadpool_limits(1 if small else None):
+            yield
+    finally:
+        numba.set_num_threads(before)

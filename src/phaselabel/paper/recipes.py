@@ -130,6 +130,11 @@ RECIPES: dict[str, Recipe] = {
                 "spectral": Reported("spectral clustering", 80.0, 0.59, 81.3, 0.02),
             },
             notes=(
+                "The printed clusterings, which have no parameter of ours, are 8 to 11 points below ours on "
+                "points made by the same words: the paper's points must be harder than its text says. "
+                "k-means comes down to 72 if the lower moon is centred near (1.5, 0.75) instead of "
+                "(1.5, 0.4); no level of noise does that. The printed results of the flow are the lower "
+                "for it too.",
                 "The paper writes that after 300 sweeps its picture is close to the final one. So it is "
                 "with the printed energy (96 % on six draws outside this table), not with the printed "
                 "update (69 %): most likely the paper's program descended the printed energy. After "
@@ -154,7 +159,8 @@ RECIPES: dict[str, Recipe] = {
                 "The paper cites results on two moons and gives no recipe of its own: points, labels and "
                 "parameters are those of the three moons. The cited results are for 1,000 points a moon "
                 "and use no labels; binary GL was told the sizes of the classes. They are not "
-                "measurements of the same task.",
+                "measurements of the same task. With 1,000 points a moon and 50 labels each, on ten draws "
+                "outside this table, the flow has 94.8 and the binary model 95.7.",
             ),
         ),
         Recipe(
@@ -173,8 +179,9 @@ RECIPES: dict[str, Recipe] = {
             notes=(
                 "The printed update, run as printed, stays well below the printed result; the printed "
                 "energy, whose smoothing term is twice as strong, comes out above it. A random start "
-                "leaves islands of wrong classes on the roll that a weak smoothing term does not remove. "
-                "The start at the hub has no islands.",
+                "leaves islands of wrong classes on the roll that a weak smoothing term removes slowly: on "
+                "six draws outside this table the printed update has 86 % after 1,000 sweeps and 90 % "
+                "after 4,000. The start at the hub has no islands.",
             ),
         ),
         Recipe(

@@ -37,9 +37,9 @@ READING = """\
   paper's graph, ε and μ, with this package's defaults for everything else (start at the hub, a step for
   each vertex, stop when done). **nothing set**: `GinzburgLandauClassifier()`, which takes ten neighbours,
   ε = 1 and μ = 30 whatever the data.
-- **N** counts other points, never the point itself. All graphs are exact. Times of runs are without the
-  graph; the graph's time is that of one search for the largest N of the experiment, and real data are
-  searched once for all runs.
+- **N** counts other points, never the point itself. All graphs are exact. Times are
+  medians. Those of runs are without the graph; the graph's is that of one search for the largest N of
+  the experiment, and real data are searched once for all runs. Small sets run on one thread.
 - ***reported***: figures of the paper, or cited by it, on its machine and draws; nothing in that column
   was measured here.
 - Each run draws points, labels, start and clustering from four independent random streams. Nothing was
@@ -73,7 +73,7 @@ def overview(doc: dict[str, Any]) -> str:
                 _mean(_row(experiment, variant))
                 for variant in ("paper", "printed-energy", "ours", "defaults")
             ),
-            _reported(experiment, "paper") or _reported(experiment, "binary") or "pictures",
+            (_reported(experiment, "paper") or _reported(experiment, "binary") or "pictures").split(",")[0],
         ]
         for experiment in doc["experiments"]
     ]
@@ -159,7 +159,7 @@ def web_page(doc: dict[str, Any], figures: dict[str, Sequence[Figure]]) -> str:
 
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#fff;margin:0}
-main{max-width:1100px;margin:0 auto;padding:1.5rem}
+main{max-width:1240px;margin:0 auto;padding:1.5rem}
 h1{font-size:1.9rem}h2{margin-top:2.6rem;border-bottom:1px solid #ddd}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{padding:.3rem .7rem;border-bottom:1px solid #e4e4e4;text-align:right;white-space:nowrap}
@@ -202,7 +202,7 @@ def _to_html(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    text = html.escape(text.strip(), quote=False)
+    text = html.escape(" ".join(text.split()), quote=False)
     text = re.sub(r"`(.+?)`", r"<code>\1</code>", text)
     text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
     return re.sub(r"\*(.+?)\*", r"<em>\1</em>", text)

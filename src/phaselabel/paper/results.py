@@ -64,8 +64,8 @@ def _result(experiment: str, method: Any, records: Sequence[Record]) -> dict[str
         "accuracy_all": _spread([record.accuracy_all for record in records]),
         "sweeps": float(np.mean(sweeps)) if sweeps else None,
         "seconds": {
-            "graph": float(np.mean(graph)) if graph else None,
-            "flow": float(np.mean([record.seconds for record in records])),
+            "graph": float(np.median(graph)) if graph else None,
+            "flow": float(np.median([record.seconds for record in records])),
         },
         "best_run": int(max(records, key=lambda record: record.accuracy).run),
     }

@@ -2,21 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numba
-
 from phaselabel import __version__
 from phaselabel.flow import Solution
 from phaselabel.paper.methods import Method, methods
-from phaselabel.paper.problem import Bench, Problem
-
-#: Below this many vertices a sweep is over before a second thread has woken up.
-ONE_THREAD = 20_000
+from phaselabel.paper.problem import Bench, Problem, threads_for
 
 
 @dataclass(frozen=True)
@@ -103,21 +97,6 @@ def attempt(method: Method, problem: Problem, run: int) -> Record:
         problem.graph_seconds[method.n_neighbors] if method.n_neighbors else None,
         seconds,
     )
-
-
-@contextmanager
-def threads_for(n_vertices: int) -> Iterator[None]:
-    """One thread for small problems, for the kernels and for scikit-learn."""
-    from threadpoolctl import threadpool_limits
-
-    before = numba.get_num_threads()
-    small = n_vertices < ONE_THREAD
-    numba.set_num_threads(1 if small else before)
-    try:
-        with threadpool_limits(1 if small else None):
-            yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def _read(path: Path, head: dict[str, Any], wanted: set[tuple[str, int | None]]) -> list[Record]:
