@@ -60,20 +60,28 @@ def test_pages_and_pictures(written):
     assert not list(written.rglob("*.part"))
 
 
-def test_resume_keeps_whole_runs_and_makes_the_rest(tmp_path):
+def test_resume_makes_only_what_is_missing(tmp_path):
     bench = Bench(RECIPES["swiss-roll"], seed=3)
     kept = tmp_path / "runs.jsonl"
     first = trials(bench, 1, keep=kept)
-    # A run that broke off in the middle is made again.
-    with kept.open("a") as file:
-        file.write(kept.read_text().splitlines()[1].replace('"run": 0', '"run": 1') + "\n")
+    # As if stopped in the middle of a line: the last record is lost, the others stay.
+    kept.write_text(kept.read_text()[:-20])
     both = trials(bench, 2, keep=kept, resume=True)
-    assert both[: len(first)] == first
-    assert {record.run for record in both} == {0, 1}
+    assert both[: len(first) - 1] == first[:-1]
+    assert both[len(first) - 1].accuracy == first[-1].accuracy
     assert len(both) == 2 * len(first)
     # Another seed has nothing to keep.
     other = trials(Bench(RECIPES["swiss-roll"], seed=4), 1, keep=kept, resume=True)
     assert other[0].accuracy != first[0].accuracy
+
+
+def test_resume_searches_fixed_points_once(tmp_path, monkeypatch, data_home):
+    kept = tmp_path / "coil.npz"
+    first = Bench(RECIPES["coil"], 0, data_home, keep=kept).problem(0)
+    monkeypatch.setattr("phaselabel.paper.problem.nearest_neighbors", None)
+    again = Bench(RECIPES["coil"], 0, data_home, keep=kept, resume=True).problem(0)
+    for size, graph in first.graphs.items():
+        assert (graph.weights != again.graphs[size].weights).nnz == 0
 
 
 def test_a_missing_set_is_one_sentence(tmp_path, monkeypatch, capsys):

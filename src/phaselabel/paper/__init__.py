@@ -45,7 +45,7 @@ def reproduce(
     data_home : path, optional
         The folder of the real data sets.
     resume : bool, default=False
-        Keep the runs that an interrupted call with the same seed left in ``out``.
+        Don't make again what an interrupted call with the same seed left in ``out``.
     command : str
         What to name as the command in the report.
     watch : callable, optional
@@ -58,7 +58,7 @@ def reproduce(
     """
     # Neither a foreign file nor a missing data set must come to light after an hour's work.
     results.load(out / "paper.json")
-    benches, absent = _benches(names, seed, data_home)
+    benches, absent = _benches(names, seed, data_home, out / "paper", resume)
     for name, bench in benches.items():
         count = bench.recipe.runs if runs is None else runs
         tick = watch(name, count * len(methods(bench.recipe)))
@@ -74,11 +74,14 @@ def reproduce(
     return results.load(out / "paper.json")
 
 
-def _benches(names: Sequence[str], seed: int, data_home: Any) -> tuple[dict[str, Bench], dict[str, str]]:
+def _benches(
+    names: Sequence[str], seed: int, data_home: Any, folder: Path, resume: bool
+) -> tuple[dict[str, Bench], dict[str, str]]:
     benches, absent = {}, {}
     for name in names:
         try:
-            benches[name] = Bench(RECIPES[name], seed, data_home)
+            keep = folder / f"{name}-neighbors.npz"
+            benches[name] = Bench(RECIPES[name], seed, data_home, keep=keep, resume=resume)
         except FileNotFoundError as error:
             absent[name] = str(error)
     return benches, absent

@@ -40,6 +40,11 @@ class Method:
     n_neighbors: int | None
     solve: Callable[[Problem], Answer]
 
+    @property
+    def key(self) -> tuple[str, int | None]:
+        """What tells it from the experiment's other methods."""
+        return self.variant, self.n_neighbors
+
 
 def methods(recipe: Recipe) -> list[Method]:
     """All that is run for an experiment, in the order of its table."""

@@ -1,8 +1,9 @@
 """A recipe, a seed and a run's number in, that run's points, labels and graphs out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -50,12 +51,24 @@ class Problem:
 
 
 class Bench:
-    """Makes the problems of one experiment; points that never change get their graphs once."""
+    """Makes the problems of one experiment; points that never change get their graphs once.
 
-    def __init__(self, recipe: Recipe, seed: int = 0, data_home: Any = None) -> None:
+    ``keep`` is a file for the neighbours of such points; ``resume`` takes them from there if they are there.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        seed: int = 0,
+        data_home: Any = None,
+        *,
+        keep: Path | None = None,
+        resume: bool = False,
+    ) -> None:
         self.recipe, self.seed, self.data_home = recipe, seed, data_home
         self._fixed = recipe.points(None, data_home) if recipe.fixed else None
-        self._kept: tuple[dict[int, Graph], dict[int, float]] | None = None
+        self._keep, self._resume = keep, resume
+        self._graphs: tuple[dict[int, Graph], dict[int, float]] | None = None
 
     def problem(self, run: int) -> Problem:
         """The problem of one run; the same for the same seed and number, however many runs there are."""
@@ -64,24 +77,38 @@ class Bench:
         streams = np.random.SeedSequence(self.seed, spawn_key=(run,)).spawn(4)
         points, choice, start, clustering = streams
         X, y = self._fixed or self.recipe.points(points, self.data_home)
-        if self._kept is None or not self.recipe.fixed:
+        if self._graphs is None or not self.recipe.fixed:
             with threads_for(len(X)):
-                self._kept = build_graphs(X, {*self.recipe.n_neighbors, DEFAULT_NEIGHBORS})
+                self._graphs = self._build(X)
         labels = sample_labels(y, random_state=choice, **self.recipe.sample)
-        return Problem(X, y, labels, *self._kept, start, clustering)
+        return Problem(X, y, labels, *self._graphs, start, clustering)
 
+    def _build(self, X: NDArray[Any]) -> tuple[dict[int, Graph], dict[int, float]]:
+        """The exact graph for each number of neighbours, from one search, and the seconds each took."""
+        sizes = {*self.recipe.n_neighbors, DEFAULT_NEIGHBORS}
+        found, searched = self._search(X, max(sizes))
+        graphs, seconds = {}, {}
+        for size in sorted(sizes):
+            started = perf_counter()
+            graphs[size] = similarity_graph(Neighbors(found.indices[:, :size], found.distances[:, :size]))
+            seconds[size] = searched + perf_counter() - started
+        return graphs, seconds
 
-def build_graphs(X: NDArray[Any], sizes: Iterable[int]) -> tuple[dict[int, Graph], dict[int, float]]:
-    """The exact graph for each number of neighbours, from one search, and the seconds each took."""
-    started = perf_counter()
-    found = nearest_neighbors(X, max(sizes))
-    searched = perf_counter() - started
-    graphs, seconds = {}, {}
-    for size in sorted(sizes):
+    def _search(self, X: NDArray[Any], size: int) -> tuple[Neighbors, float]:
+        keep = self._keep if self.recipe.fixed else None
+        if keep and self._resume and keep.is_file():
+            with np.load(keep, allow_pickle=False) as kept:
+                if kept["indices"].shape == (len(X), size):
+                    return Neighbors(kept["indices"], kept["distances"]), float(kept["seconds"])
         started = perf_counter()
-        graphs[size] = similarity_graph(Neighbors(found.indices[:, :size], found.distances[:, :size]))
-        seconds[size] = searched + perf_counter() - started
-    return graphs, seconds
+        found = nearest_neighbors(X, size)
+        seconds = perf_counter() - started
+        if keep:
+            keep.parent.mkdir(parents=True, exist_ok=True)
+            part = keep.with_suffix(".part.npz")
+            np.savez(part, indices=found.indices, distances=found.distances, seconds=seconds)
+            part.replace(keep)
+        return found, seconds
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def summarize(bench: Bench, records: Sequence[Record]) -> dict[str, Any]:
     recipe = bench.recipe
     problem = bench.problem(0)
     results = [
-        _result(recipe.name, method, [r for r in records if _key(r) == (method.variant, method.n_neighbors)])
+        _result(recipe.name, method, [record for record in records if record.key[1:] == method.key])
         for method in methods(recipe)
     ]
     return {
@@ -44,10 +44,6 @@ def summarize(bench: Bench, records: Sequence[Record]) -> dict[str, Any]:
         "notes": list(recipe.notes),
         "ran_on": {"machine": machine(), "versions": versions()},
     }
-
-
-def _key(record: Record) -> tuple[str, int | None]:
-    return record.variant, record.n_neighbors
 
 
 def _result(experiment: str, method: Any, records: Sequence[Record]) -> dict[str, Any]:

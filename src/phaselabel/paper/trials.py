@@ -12,6 +12,8 @@ from phaselabel.flow import Solution
 from phaselabel.paper.methods import Method, methods
 from phaselabel.paper.problem import Bench, Problem, threads_for
 
+Key = tuple[int, str, int | None]
+
 
 @dataclass(frozen=True)
 class Record:
@@ -25,6 +27,11 @@ class Record:
     sweeps: int | None
     graph_seconds: float | None
     seconds: float
+
+    @property
+    def key(self) -> Key:
+        """Which run of which method this is."""
+        return self.run, self.variant, self.n_neighbors
 
 
 def trials(
@@ -44,9 +51,9 @@ def trials(
     runs : int
         How many runs to make.
     keep : Path, optional
-        A file to which the records of each run are added as it ends.
+        A file to which every record is added as it is made.
     resume : bool, default=False
-        Take the runs that ``keep`` already holds for the same experiment, seed and version as made.
+        Don't make again what ``keep`` already holds for the same experiment, seed and version.
     tick : callable, optional
         Told what was done, after every method.
 
@@ -57,19 +64,19 @@ def trials(
     """
     listed = methods(bench.recipe)
     head = {"experiment": bench.recipe.name, "seed": bench.seed, "version": __version__}
-    done = _read(keep, head, {(m.variant, m.n_neighbors) for m in listed}) if keep and resume else []
+    done = _read(keep, head) if keep and resume else {}
     if keep:
-        _rewrite(keep, head, done)
-    made = {record.run for record in done}
-    for _ in range(len(listed) * len([run for run in made if run < runs])):
-        tick("kept")
-    for run in sorted(set(range(runs)) - made):
-        records = list(_one_run(bench, run, listed, tick))
-        done += records
-        if keep:
-            with keep.open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps(asdict(record)) + "\n" for record in records)
-    return sorted((record for record in done if record.run < runs), key=lambda record: record.run)
+        _rewrite(keep, head, list(done.values()))
+    for run in range(runs):
+        missing = [method for method in listed if (run, *method.key) not in done]
+        for _ in range(len(listed) - len(missing)):
+            tick("kept")
+        for record in _one_run(bench, run, missing, tick) if missing else ():
+            done[record.key] = record
+            if keep:
+                with keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(record)) + "\n")
+    return [done[run, *method.key] for run in range(runs) for method in listed]
 
 
 def _one_run(bench: Bench, run: int, listed: list[Method], tick: Callable[[str], None]) -> Iterator[Record]:
@@ -99,21 +106,16 @@ def attempt(method: Method, problem: Problem, run: int) -> Record:
     )
 
 
-def _read(path: Path, head: dict[str, Any], wanted: set[tuple[str, int | None]]) -> list[Record]:
-    """The complete runs of a kept file, if it is of the same experiment, seed and version."""
+def _read(path: Path, head: dict[str, Any]) -> dict[Key, Record]:
+    """The records of a kept file, if it is of the same experiment, seed and version."""
     if not path.is_file():
-        return []
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    if not lines or lines[0] != head:
-        return []
-    by_run: dict[int, list[Record]] = {}
-    for line in lines[1:]:
-        record = Record(**line)
-        by_run.setdefault(record.run, []).append(record)
-    complete = [
-        records for records in by_run.values() if {(r.variant, r.n_neighbors) for r in records} == wanted
-    ]
-    return [record for records in complete for record in records]
+        return {}
+    first, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
+    if first != json.dumps(head):
+        return {}
+    # A line that was being written when the command was stopped is no record.
+    records = [Record(**json.loads(line)) for line in lines if line.endswith("}")]
+    return {record.key: record for record in records}
 
 
 def _rewrite(path: Path, head: dict[str, Any], records: list[Record]) -> None:
