@@ -6,7 +6,7 @@ from typing import Any
 
 from phaselabel.paper import report, results
 from phaselabel.paper.figures import Figure, figures
-from phaselabel.paper.methods import methods
+from phaselabel.paper.methods import planned
 from phaselabel.paper.problem import Bench, threads_for
 from phaselabel.paper.recipes import RECIPES
 from phaselabel.paper.trials import trials
@@ -61,7 +61,7 @@ def reproduce(
     benches, absent = _benches(names, seed, data_home, out / "paper", resume)
     for name, bench in benches.items():
         count = bench.recipe.runs if runs is None else runs
-        tick = watch(name, count * len(methods(bench.recipe)))
+        tick = watch(name, len(planned(bench.recipe, count)))
         kept = out / "paper" / f"{name}.jsonl"
         summary = results.summarize(bench, trials(bench, count, keep=kept, resume=resume, tick=tick))
         with threads_for(summary["points"]):

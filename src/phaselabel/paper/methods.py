@@ -66,6 +66,17 @@ def methods(recipe: Recipe) -> list[Method]:
     return listed + _on_the_rows()
 
 
+def planned(recipe: Recipe, runs: int) -> list[tuple[int, Method]]:
+    """Every run of every method, run by run."""
+    few = runs if recipe.baseline_runs is None else min(runs, recipe.baseline_runs)
+    return [
+        (run, method)
+        for run in range(runs)
+        for method in methods(recipe)
+        if method.kind == "ours" or run < few
+    ]
+
+
 def flow_settings(recipe: Recipe) -> dict[str, dict[str, Any]]:
     """Arguments of :func:`phaselabel.minimize` for each variant.
 

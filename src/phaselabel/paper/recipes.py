@@ -47,6 +47,8 @@ class Recipe:
         μ, ε, dt and n_max.
     runs : int
         How many runs the paper (or we) average.
+    baseline_runs : int, optional
+        How many of them the baselines of a large set make; they vary little from run to run.
     adaptive : Geometric, optional
         The schedule of ε where the paper has one.
     binary : bool
@@ -69,6 +71,7 @@ class Recipe:
     epsilon: float = 1.0
     step: float = 0.01
     runs: int = 100
+    baseline_runs: int | None = None
     fixed: bool = False
     adaptive: Geometric | None = None
     binary: bool = False
@@ -192,7 +195,8 @@ RECIPES: dict[str, Recipe] = {
             (30,),
             fidelity=30,
             sweeps=800,
-            runs=50,
+            runs=20,
+            baseline_runs=10,
             fixed=True,
             reported={},
             notes=(
@@ -241,6 +245,7 @@ RECIPES: dict[str, Recipe] = {
             fidelity=50,
             sweeps=1500,
             runs=50,
+            baseline_runs=10,
             fixed=True,
             reported={
                 "paper": Reported("multiclass GL", 96.9, 0.04, seconds=60.89),

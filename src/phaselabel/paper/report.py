@@ -91,7 +91,8 @@ def section(experiment: dict[str, Any]) -> str:
     ]
     remarks = [*differences(experiment), *experiment["notes"]]
     lines += ["\n".join(f"- {remark}" for remark in remarks)] if remarks else []
-    lines.append(f"{experiment['ran_on']['machine']}; {experiment['ran_on']['versions']}.")
+    stood = experiment["ran_on"]
+    lines.append(f"Ran on {stood['machine']}, threads: {stood['threads']}; {stood['versions']}.")
     return "\n\n".join(lines) + "\n"
 
 
@@ -102,7 +103,7 @@ def table(experiment: dict[str, Any]) -> str:
         cited = _reported(experiment, row["variant"])
         rows.append(
             [
-                f"**{row['title']}**" if row["variant"] == "ours" else row["title"],
+                _titled(row, experiment["results"][0]["runs"]),
                 str(row["n_neighbors"] or "–"),
                 _mean(row),
                 f"{row['accuracy']['max']:.1f}",
@@ -120,6 +121,11 @@ def table(experiment: dict[str, Any]) -> str:
         if variant not in run
     ]
     return _table(COLUMNS, rows)
+
+
+def _titled(row: dict[str, Any], runs: int) -> str:
+    title = f"**{row['title']}**" if row["variant"] == "ours" else row["title"]
+    return title if row["runs"] == runs else f"{title}, {row['runs']} runs"
 
 
 def differences(experiment: dict[str, Any]) -> list[str]:

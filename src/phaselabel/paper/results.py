@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 from phaselabel.paper.methods import methods
@@ -30,6 +31,8 @@ def summarize(bench: Bench, records: Sequence[Record]) -> dict[str, Any]:
         _result(recipe.name, method, [record for record in records if record.key[1:] == method.key])
         for method in methods(recipe)
     ]
+    for result in results if recipe.fixed else ():
+        result["seconds"]["graph"] = problem.graph_seconds.get(result["n_neighbors"])
     return {
         "experiment": recipe.name,
         "title": recipe.title,
@@ -42,7 +45,7 @@ def summarize(bench: Bench, records: Sequence[Record]) -> dict[str, Any]:
         "results": results,
         "reported": {variant: asdict(cited) for variant, cited in recipe.reported.items()},
         "notes": list(recipe.notes),
-        "ran_on": {"machine": machine(), "versions": versions()},
+        "ran_on": {"machine": machine(), "threads": numba.get_num_threads(), "versions": versions()},
     }
 
 

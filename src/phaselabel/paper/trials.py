@@ -1,7 +1,7 @@
 """A bench and a number of runs in, one record per run and method out."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -9,7 +9,7 @@ from typing import Any
 
 from phaselabel import __version__
 from phaselabel.flow import Solution
-from phaselabel.paper.methods import Method, methods
+from phaselabel.paper.methods import Method, planned
 from phaselabel.paper.problem import Bench, Problem, threads_for
 
 Key = tuple[int, str, int | None]
@@ -62,36 +62,31 @@ def trials(
     list of Record
         In the order of runs.
     """
-    listed = methods(bench.recipe)
+    plan = planned(bench.recipe, runs)
     head = {"experiment": bench.recipe.name, "seed": bench.seed, "version": __version__}
     done = _read(keep, head) if keep and resume else {}
     if keep:
         _rewrite(keep, head, list(done.values()))
-    for run in range(runs):
-        missing = [method for method in listed if (run, *method.key) not in done]
-        for _ in range(len(listed) - len(missing)):
-            tick("kept")
-        for record in _one_run(bench, run, missing, tick) if missing else ():
+    problem, prepared = None, -1
+    for run, method in plan:
+        if (run, *method.key) not in done:
+            if problem is None or prepared != run:
+                problem, prepared = bench.problem(run), run
+            record = attempt(method, problem, run)
             done[record.key] = record
             if keep:
                 with keep.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(record)) + "\n")
-    return [done[run, *method.key] for run in range(runs) for method in listed]
-
-
-def _one_run(bench: Bench, run: int, listed: list[Method], tick: Callable[[str], None]) -> Iterator[Record]:
-    problem = bench.problem(run)
-    with threads_for(len(problem.y)):
-        for method in listed:
-            yield attempt(method, problem, run)
-            tick(method.title)
+        tick(method.title)
+    return [done[run, *method.key] for run, method in plan]
 
 
 def attempt(method: Method, problem: Problem, run: int) -> Record:
     """Run one method on one problem."""
-    started = perf_counter()
-    answer = method.solve(problem)
-    seconds = perf_counter() - started
+    with threads_for(len(problem.y)):
+        started = perf_counter()
+        answer = method.solve(problem)
+        seconds = perf_counter() - started
     found = answer.arm if isinstance(answer, Solution) else answer
     accuracy, accuracy_all = problem.score(found)
     return Record(
