@@ -99,7 +99,7 @@ def write(path: Path, text: str) -> None:
 
 def dump(doc: dict[str, Any]) -> str:
     """The document as JSON."""
-    return json.dumps(doc, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(doc, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def load(path: Path) -> dict[str, Any]:
