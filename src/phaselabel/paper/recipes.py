@@ -195,7 +195,7 @@ RECIPES: dict[str, Recipe] = {
             (30,),
             fidelity=30,
             sweeps=800,
-            runs=20,
+            runs=10,
             baseline_runs=5,
             fixed=True,
             reported={},
@@ -226,11 +226,12 @@ RECIPES: dict[str, Recipe] = {
                 "sGT": Reported("sGT", 89.9),
             },
             notes=(
-                "N = 4 can be read as four others or as four with the point itself, that is three others. "
-                "Both are run. Three others fits the print; the images of an object stand on a ring of "
-                "views, so that more neighbours only add other objects.",
-                "The paper does not say whether the labelled tenth is counted. Counted, it adds 0.7 "
-                "points here; 93.2 agrees with our figures over all points for three others.",
+                "N = 4 can be read as four others or as four with the point itself, that is three others. Both "
+                "are run, and three others is nearer to the print.",
+                "The paper does not say whether the labelled tenth is counted. Counted, it adds 0.8 points: "
+                "then ours and the printed energy with three others come to the print within 0.1, and the "
+                "printed update within 0.5. On thirty draws outside this table the latter has 93.0 of all "
+                "points, and 93.4 if the labels are a tenth of each class instead of a tenth of all.",
                 "The cited methods had their own graphs and tuned parameters (Subramanya & Bilmes 2011). "
                 "Ours of the same names run on the graph of the same row, with parameters chosen once on "
                 "other draws.",
