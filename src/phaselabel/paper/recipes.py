@@ -226,8 +226,8 @@ RECIPES: dict[str, Recipe] = {
                 "sGT": Reported("sGT", 89.9),
             },
             notes=(
-                "N = 4 can be read as four others or as four with the point itself, that is three others. Both "
-                "are run, and three others is nearer to the print.",
+                "N = 4 can be read as four others or as four with the point itself, that is three others. "
+                "Both are run, and three others is nearer to the print.",
                 "The paper does not say whether the labelled tenth is counted. Counted, it adds 0.8 points: "
                 "then ours and the printed energy with three others come to the print within 0.1, and the "
                 "printed update within 0.5. On thirty draws outside this table the latter has 93.0 of all "
