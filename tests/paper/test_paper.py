@@ -1,14 +1,17 @@
 import json
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from phaselabel.cli import main
-from phaselabel.paper import RECIPES, reproduce
+from phaselabel.paper import RECIPES, report, reproduce
 from phaselabel.paper.problem import Bench
 from phaselabel.paper.trials import trials
 
+DOCS = Path(__file__).parents[2] / "docs"
 ACCURACY = {"mean", "std", "min", "max"}
 
 
@@ -126,14 +129,27 @@ def test_foreign_results_are_not_overwritten(tmp_path, capsys):
     assert json.loads((tmp_path / "paper.json").read_text()) == {"mine": np.pi}
 
 
-def test_committed_page_is_a_full_run():
-    """docs/paper.md is written by the command and meets what the project promises."""
-    from pathlib import Path
+def test_committed_page_and_results_belong_together():
+    """docs/paper.md and docs/paper.json are written by the command; the promised figures stand in them."""
+    doc = json.loads((DOCS / "paper.json").read_text(encoding="utf-8"))
+    page = (DOCS / "paper.md").read_text(encoding="utf-8")
+    assert [e["experiment"] for e in doc["experiments"]] == list(RECIPES)
+    assert not doc["absent"]
+    means = {}
+    for experiment in doc["experiments"]:
+        assert report.table(experiment) in page
+        assert RECIPES[experiment["experiment"]].description in page
+        ours = next(row for row in experiment["results"] if row["variant"] == "ours")
+        means[experiment["experiment"]] = ours["accuracy"]["mean"]
+    assert means["three-moons"] >= 96.5
+    assert means["swiss-roll"] >= 94.0
+    assert means["mnist"] >= 96.95
+    assert means["cows"] >= 97.5
 
-    page = (Path(__file__).parents[2] / "docs" / "paper.md").read_text(encoding="utf-8")
-    for recipe in RECIPES.values():
-        assert f"## {recipe.title}" in page
-        assert recipe.description in page
-    assert "100 runs, seed" in page
-    assert "50 runs, seed" in page
-    assert "Not run" not in page
+
+def test_committed_page_shows_only_pictures_of_our_own():
+    page = (DOCS / "paper.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"\((paper/[^)]+)\)", page))
+    kept = {f"paper/{path.name}" for path in (DOCS / "paper").iterdir()}
+    assert shown == kept
+    assert not [name for name in kept if "cows" in name]

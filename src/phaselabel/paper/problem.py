@@ -30,7 +30,7 @@ class Problem:
     y: NDArray[np.int64]
     labels: NDArray[np.int64]
     graphs: dict[int, Graph]
-    graph_seconds: dict[int, float]
+    graph_seconds: dict[int, float | None]
     start: np.random.SeedSequence
     clustering: np.random.SeedSequence
 
@@ -53,7 +53,8 @@ class Problem:
 class Bench:
     """Makes the problems of one experiment; points that never change get their graphs once.
 
-    ``keep`` is a file for the neighbours of such points; ``resume`` takes them from there if they are there.
+    ``keep`` is a file for the neighbours of such points; ``resume`` takes them from there if they are there,
+    also where another program made them and its time is not known.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Bench:
         self.recipe, self.seed, self.data_home = recipe, seed, data_home
         self._fixed = recipe.points(None, data_home) if recipe.fixed else None
         self._keep, self._resume = keep, resume
-        self._graphs: tuple[dict[int, Graph], dict[int, float]] | None = None
+        self._graphs: tuple[dict[int, Graph], dict[int, float | None]] | None = None
 
     def problem(self, run: int) -> Problem:
         """The problem of one run; the same for the same seed and number, however many runs there are."""
@@ -83,23 +84,25 @@ class Bench:
         labels = sample_labels(y, random_state=choice, **self.recipe.sample)
         return Problem(X, y, labels, *self._graphs, start, clustering)
 
-    def _build(self, X: NDArray[Any]) -> tuple[dict[int, Graph], dict[int, float]]:
+    def _build(self, X: NDArray[Any]) -> tuple[dict[int, Graph], dict[int, float | None]]:
         """The exact graph for each number of neighbours, from one search, and the seconds each took."""
         sizes = {*self.recipe.n_neighbors, DEFAULT_NEIGHBORS}
         found, searched = self._search(X, max(sizes))
-        graphs, seconds = {}, {}
+        graphs: dict[int, Graph] = {}
+        seconds: dict[int, float | None] = {}
         for size in sorted(sizes):
             started = perf_counter()
             graphs[size] = similarity_graph(Neighbors(found.indices[:, :size], found.distances[:, :size]))
-            seconds[size] = searched + perf_counter() - started
+            seconds[size] = None if searched is None else searched + perf_counter() - started
         return graphs, seconds
 
-    def _search(self, X: NDArray[Any], size: int) -> tuple[Neighbors, float]:
+    def _search(self, X: NDArray[Any], size: int) -> tuple[Neighbors, float | None]:
         keep = self._keep if self.recipe.fixed else None
         if keep and self._resume and keep.is_file():
             with np.load(keep, allow_pickle=False) as kept:
                 if kept["indices"].shape == (len(X), size):
-                    return Neighbors(kept["indices"], kept["distances"]), float(kept["seconds"])
+                    seconds = float(kept["seconds"]) if "seconds" in kept else None
+                    return Neighbors(kept["indices"], kept["distances"]), seconds
         started = perf_counter()
         found = nearest_neighbors(X, size)
         seconds = perf_counter() - started
