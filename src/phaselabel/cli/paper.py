@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="keep the runs that an interrupted command left"
     )
+    parser.add_argument("--note", default="", metavar="TEXT", help="a sentence on the runs, for the report")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
 
 
@@ -56,6 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
             data_home=arguments.data,
             resume=arguments.resume,
             command=_command(arguments),
+            note=arguments.note,
             watch=bars.start,
         )
     finally:

@@ -26,6 +26,7 @@ def reproduce(
     data_home: Any = None,
     resume: bool = False,
     command: str = "",
+    note: str = "",
     watch: Watch = lambda experiment, steps: lambda step: None,
 ) -> dict[str, Any]:
     """Run experiments and write paper.json, paper.md, paper.html and paper/*.png into ``out``.
@@ -48,6 +49,8 @@ def reproduce(
         Don't make again what an interrupted call with the same seed left in ``out``.
     command : str
         What to name as the command in the report.
+    note : str
+        A sentence about the circumstances of the runs, for the report.
     watch : callable, optional
         Told of every experiment and every step.
 
@@ -63,7 +66,8 @@ def reproduce(
         count = bench.recipe.runs if runs is None else runs
         tick = watch(name, len(planned(bench.recipe, count)))
         kept = out / "paper" / f"{name}.jsonl"
-        summary = results.summarize(bench, trials(bench, count, keep=kept, resume=resume, tick=tick))
+        records = trials(bench, count, keep=kept, resume=resume, tick=tick)
+        summary = results.summarize(bench, records, note)
         with threads_for(summary["points"]):
             for figure in figures(bench, summary):
                 _write_figure(out, summary, figure)

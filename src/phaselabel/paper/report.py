@@ -93,6 +93,7 @@ def section(experiment: dict[str, Any]) -> str:
     lines += ["\n".join(f"- {remark}" for remark in remarks)] if remarks else []
     stood = experiment["ran_on"]
     lines.append(f"Ran on {stood['machine']}, threads: {stood['threads']}; {stood['versions']}.")
+    lines += [stood["note"]] if stood["note"] else []
     return "\n\n".join(lines) + "\n"
 
 
@@ -125,7 +126,7 @@ def table(experiment: dict[str, Any]) -> str:
 
 def _titled(row: dict[str, Any], runs: int) -> str:
     title = f"**{row['title']}**" if row["variant"] == "ours" else row["title"]
-    return title if row["runs"] == runs else f"{title}, {row['runs']} runs"
+    return title if row["runs"] == runs else f"{title}, {row['runs']} run{'s' * (row['runs'] > 1)}"
 
 
 def differences(experiment: dict[str, Any]) -> list[str]:
@@ -227,7 +228,10 @@ def _row(experiment: dict[str, Any], variant: str) -> dict[str, Any] | None:
 
 
 def _mean(row: dict[str, Any] | None) -> str:
-    return f"{row['accuracy']['mean']:.2f} ({row['accuracy']['std']:.2f})" if row else "–"
+    if not row:
+        return "–"
+    spread = f" ({row['accuracy']['std']:.2f})" if row["runs"] > 1 else ""
+    return f"{row['accuracy']['mean']:.2f}{spread}"
 
 
 def _reported(experiment: dict[str, Any], variant: str) -> str:

@@ -23,7 +23,7 @@ SCHEMA = 1
 PACKAGES = ("phaselabel", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def summarize(bench: Bench, records: Sequence[Record]) -> dict[str, Any]:
+def summarize(bench: Bench, records: Sequence[Record], note: str = "") -> dict[str, Any]:
     """One experiment: its parameters, a result for every method, and what was printed."""
     recipe = bench.recipe
     problem = bench.problem(0)
@@ -45,7 +45,12 @@ def summarize(bench: Bench, records: Sequence[Record]) -> dict[str, Any]:
         "results": results,
         "reported": {variant: asdict(cited) for variant, cited in recipe.reported.items()},
         "notes": list(recipe.notes),
-        "ran_on": {"machine": machine(), "threads": numba.get_num_threads(), "versions": versions()},
+        "ran_on": {
+            "machine": machine(),
+            "threads": numba.get_num_threads(),
+            "versions": versions(),
+            "note": note,
+        },
     }
 
 
