@@ -104,7 +104,7 @@ class Bench:
                     seconds = float(kept["seconds"]) if "seconds" in kept else None
                     return Neighbors(kept["indices"], kept["distances"]), seconds
         started = perf_counter()
-        found = nearest_neighbors(X, size)
+        found = nearest_neighbors(X, size, method="exact")
         seconds = perf_counter() - started
         if keep:
             keep.parent.mkdir(parents=True, exist_ok=True)
