@@ -93,7 +93,7 @@ def section(experiment: dict[str, Any]) -> str:
     lines += ["\n".join(f"- {remark}" for remark in remarks)] if remarks else []
     stood = experiment["ran_on"]
     lines.append(f"Ran on {stood['machine']}, threads: {stood['threads']}; {stood['versions']}.")
-    lines += [stood["note"]] if stood["note"] else []
+    lines += [stood["note"]] if stood.get("note") else []
     return "\n\n".join(lines) + "\n"
 
 
