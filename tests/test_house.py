@@ -25,8 +25,10 @@ labels classifier binary
 segmentation.marks segmentation.features segmentation.files segmentation.reduction
 segmentation.output segmentation.pipeline segmentation
 datasets
+paper.recipes paper.problem paper.rivals paper.methods paper.trials paper.results
+paper.figures paper.report paper
 
-cli.doctor cli.segment
+cli.doctor cli.segment cli.paper
 cli.main cli __main__
 """.split()
 

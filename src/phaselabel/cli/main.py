@@ -10,6 +10,7 @@ from phaselabel import __version__
 #: Commands in the order of the help: name -> one line of help. Each lives in a module of its name.
 COMMANDS: dict[str, str] = {
     "segment": "an image and a few marks in, a class for every pixel out",
+    "paper": "run the paper's experiments again, beside the printed results",
     "doctor": "versions, threads, caches and data sets found on this machine",
 }
 
