@@ -21,10 +21,15 @@ ORDER = """
 _kernels _graph_kernels
 graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors graph.weights graph
 star energy descent flow callbacks
+atomic storage
 labels classifier binary
 datasets
-
-cli.doctor
+holdout
+tables features
+report
+cli.console
+cli.label cli.predict cli.inspect
+cli.doctor cli.completion
 cli.main cli __main__
 """.split()
 

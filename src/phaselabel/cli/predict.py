@@ -1,0 +1,7 @@
+"""To come."""
+
+def add_arguments(parser):
+    pass
+
+def run(arguments):
+    pass
