@@ -25,12 +25,12 @@ atomic storage
 labels classifier binary
 datasets
 holdout
-tables features
+tables.reading tables.columns tables.recipe tables.writing tables
 report
 cli.console
 cli.label cli.predict cli.inspect
-cli.doctor cli.completion
-cli.main cli __main__
+cli.doctor
+cli.main cli.completion cli __main__
 """.split()
 
 

@@ -13,7 +13,18 @@ from phaselabel.atomic import replacing
 from phaselabel.holdout import HeldOut, hold_out
 
 #: Okabe-Ito, distinct for colour-blind readers too; classes beyond these share a grey.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#6A4C93", "#4D5560", "#9BC53D")
+COLORS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#8A6D3B",
+    "#6A4C93",
+    "#4D5560",
+    "#9BC53D",
+)
 GREY = "#9AA0A6"
 MOST_POINTS = 1500
 MOST_ROWS = 12
@@ -63,7 +74,13 @@ class Report:
 
 
 def gather(
-    model: Any, labels: NDArray[np.integer[Any]], X: Any = None, *, title: str = "", label: str = "label"
+    model: Any,
+    labels: NDArray[np.integer[Any]],
+    X: Any = None,
+    *,
+    title: str = "",
+    label: str = "label",
+    picture: bool = True,
 ) -> Report:
     """Collect what the page shows.
 
@@ -77,6 +94,8 @@ def gather(
         The features, for the picture; without them, those that the model kept.
     title, label : str
         What to call the data and the label.
+    picture : bool, default=True
+        Whether to draw the rows in a plane, which takes seconds.
     """
     points = getattr(model, "_fit_X", None) if X is None else X
     solution, names = model.solution_, [str(name) for name in model.classes_]
@@ -101,14 +120,12 @@ def gather(
         bands=_bands(held),
         doubtful=_doubtful(model, names, labels, arm, confidence),
         suspects=_suspects(names, held),
-        picture=_picture(points, arm, labels, names) if points is not None else {},
+        picture=_picture(points, arm, labels, names) if picture and points is not None else {},
         graph=_graph_facts(model, labels),
     )
 
 
-def _classes(
-    names: list[str], labels: Any, arm: Any, confidence: Any, held: HeldOut
-) -> list[dict[str, Any]]:
+def _classes(names: list[str], labels: Any, arm: Any, confidence: Any, held: HeldOut) -> list[dict[str, Any]]:
     given = np.bincount(labels[labels >= 0], minlength=len(names))
     found = np.bincount(arm[arm >= 0], minlength=len(names))
     rows = []
@@ -229,7 +246,9 @@ def _picture(X: Any, arm: Any, labels: Any, names: list[str]) -> dict[str, Any]:
     if shown < 0.6 and len(rows) > 50:
         from sklearn.manifold import TSNE
 
-        plane = TSNE(2, init="pca", random_state=0, perplexity=min(30, len(rows) // 4), max_iter=500).fit_transform(plane)
+        plane = TSNE(
+            2, init="pca", random_state=0, perplexity=min(30, len(rows) // 4), max_iter=500
+        ).fit_transform(plane)
         how = "t-SNE"
     elif shown < 1:
         how = f"the first two principal components, {shown:.0%} of the variance"
@@ -247,7 +266,7 @@ def _picture(X: Any, arm: Any, labels: Any, names: list[str]) -> dict[str, Any]:
         }
         for row, (x, y) in zip(rows, plane)
     ]
-    points.sort(key=lambda point: point["known"])
+    points.sort(key=lambda point: bool(point["known"]))
     return {"points": points, "how": how, "sampled": len(rows) < len(arm), "n": len(rows)}
 
 
@@ -255,13 +274,19 @@ def _curves(energy: NDArray[np.void]) -> dict[str, Any]:
     """The energy and its parts as lines in a box of 600 × 200."""
     sweeps, top = energy["sweep"], float(energy["total"].max()) or 1.0
     last = max(int(sweeps[-1]), 1)
-    parts = (("total", "#3C4043"), ("smoothing", COLORS[0]), ("potential", COLORS[1]), ("fidelity", COLORS[2]))
+    parts = (
+        ("total", "#3C4043"),
+        ("smoothing", COLORS[0]),
+        ("potential", COLORS[1]),
+        ("fidelity", COLORS[2]),
+    )
     lines = [
         {
             "name": name,
             "color": color,
             "points": " ".join(
-                f"{600 * s / last:.1f},{200 * (1 - max(float(v), 0) / top):.1f}" for s, v in zip(sweeps, energy[name])
+                f"{600 * s / last:.1f},{200 * (1 - max(float(v), 0) / top):.1f}"
+                for s, v in zip(sweeps, energy[name])
             ),
             "last": float(energy[name][-1]),
         }

@@ -40,12 +40,14 @@ _CLASSES = {
     "State": "star",
     "Energy": "energy",
 }
-#: Parameters that are functions, or state of the moment: a loaded model has their defaults. The packed state is
-#: the solution once more.
+#: Parameters that are functions, or state of the moment: a loaded model has their defaults. The packed state
+#: is the solution once more.
 _NOT_KEPT = ("callbacks", "random_state", "_packed")
 
 
-def save(model: Any, path: str | Path, *, extra: dict[str, Any] | None = None, overwrite: bool = False) -> None:
+def save(
+    model: Any, path: str | Path, *, extra: dict[str, Any] | None = None, overwrite: bool = False
+) -> None:
     """Write a fitted classifier to a folder, or to one file if the name ends in ``.zip``.
 
     Parameters
@@ -110,7 +112,8 @@ def load(path: str | Path) -> Any:
     --------
     >>> import tempfile
     >>> from phaselabel import GinzburgLandauClassifier
-    >>> model = GinzburgLandauClassifier(n_neighbors=1).fit([[0.0], [0.1], [5.0], [5.1]], ["a", None, "b", None])
+    >>> X, y = [[0.0], [0.1], [5.0], [5.1]], ["a", None, "b", None]
+    >>> model = GinzburgLandauClassifier(n_neighbors=1).fit(X, y)
     >>> folder = Path(tempfile.mkdtemp()) / "model"
     >>> model.save(folder)
     >>> load(folder).predict([[0.2]]).tolist()
@@ -159,7 +162,8 @@ def _encode(value: Any, arrays: list[NDArray[Any]], where: str) -> Any:
         content = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
         return {"class": type(value).__name__, "fields": _encode(content, arrays, where)}
     raise ValueError(
-        f"A model with {where} = {value!r:.60} can't be saved without pickle; use numbers, strings or arrays there."
+        f"A model with {where} = {value!r:.60} can't be saved without pickle; use numbers, strings or "
+        "arrays there."
     )
 
 
@@ -191,7 +195,8 @@ class _Archive:
         version = self.manifest.get("version")
         if not isinstance(version, int) or version > VERSION:
             raise ValueError(
-                f"{path} was written by {self.manifest.get('written_by', 'a newer phaselabel')!s:.40} in version "
+                f"{path} was written by {self.manifest.get('written_by', 'a newer phaselabel')!s:.40} "
+                "in version "
                 f"{version!s:.10} of the format; this is phaselabel {__version__}, which reads up to version "
                 f"{VERSION}: upgrade it."
             )
@@ -224,7 +229,7 @@ class _Archive:
         try:
             if self._zip is None:
                 # An empty array cannot be mapped.
-                mode = "r" if 0 not in node["shape"] else None
+                mode: Any = "r" if 0 not in node["shape"] else None
                 array = np.load(self._path / name, mmap_mode=mode, allow_pickle=False)
             else:
                 import io

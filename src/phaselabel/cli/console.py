@@ -14,15 +14,21 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     """How to talk."""
     group = parser.add_argument_group("talking")
     group.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    group.add_argument("--json", action="store_true", help="print one JSON object at the end and nothing else")
+    group.add_argument(
+        "--json", action="store_true", help="print one JSON object at the end and nothing else"
+    )
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """How to read a text file that isn't quite ordinary."""
     group = parser.add_argument_group("reading text files")
-    group.add_argument("--delimiter", metavar="CHAR", help="the separator; by default , for .csv, tab for .tsv")
+    group.add_argument(
+        "--delimiter", metavar="CHAR", help="the separator; by default , for .csv, tab for .tsv"
+    )
     group.add_argument("--encoding", default="utf-8", metavar="NAME", help="the encoding (default: utf-8)")
-    group.add_argument("--no-header", action="store_true", help="the first line is data; name columns c1, c2, …")
+    group.add_argument(
+        "--no-header", action="store_true", help="the first line is data; name columns c1, c2, …"
+    )
 
 
 def opened(path: str, arguments: argparse.Namespace) -> Any:
@@ -34,9 +40,7 @@ def opened(path: str, arguments: argparse.Namespace) -> Any:
         delimiter = "\t" if delimiter == "\\t" else delimiter
         if len(delimiter) != 1:
             raise ValueError(f"--delimiter must be one character; got {arguments.delimiter!r}.")
-    return open_table(
-        path, delimiter=delimiter, encoding=arguments.encoding, header=not arguments.no_header
-    )
+    return open_table(path, delimiter=delimiter, encoding=arguments.encoding, header=not arguments.no_header)
 
 
 class Console:
@@ -85,7 +89,7 @@ class Console:
             warnings.simplefilter("always", UserWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", FutureWarning)
-            warnings.showwarning = show
+            warnings.showwarning = show  # type: ignore[assignment]
             yield
 
     def finish(self, **facts: Any) -> None:

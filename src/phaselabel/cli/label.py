@@ -1,11 +1,13 @@
 """Label every row of a table from the few labels in it.
 
-Reads CSV, TSV, Parquet, JSON lines, Arrow, NPY and NPZ, by the extension. The output has every row and column of the
-input, in order, and three more: NAME_predicted (what the model says, also of rows that have a label), NAME_confidence
-(from 0.5, between classes, to 1; 0 where no label reaches) and NAME_reached. Given labels are never changed.
+Reads CSV, TSV, Parquet, JSON lines, Arrow, NPY and NPZ, by the extension. The output has every row and column
+of the input, in order, and three more: NAME_predicted (what the model says, also of rows that have a label),
+NAME_confidence (from 0.5, between classes, to 1; 0 where no label reaches) and NAME_reached. Given labels are
+never changed.
 """
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +26,16 @@ UNLABELED = ("", "?", "NA")
 EPILOG = """\
 examples:
   phaselabel label customers.csv --label segment --out labelled.csv
-  phaselabel label customers.csv --label segment --impute median --drop postcode --report report.html --model model/
+  phaselabel label customers.csv --label segment --impute median --drop postcode --model model/
   phaselabel label embeddings.npy --labels labels.csv --out labels_out.parquet
   phaselabel label posts.parquet --text body --label topic
 
-Which columns are used: numbers, and words with up to 30 different values (one-hot). Dates, free text and columns that
-number the rows are left out unless asked for. What was used, and how, is printed before the work starts.
+Which columns are used: numbers, and words with up to 30 different values (one-hot). Dates, free text and
+columns that number the rows are left out unless asked for. What was used, and how, is printed before the work
+starts.
 
-A file for --labels has one entry per row of the table (a column of any name, or the one that --label names), or the
-columns "row" (counted from 0) and a label for the rows that have one.
+A file for --labels has one entry per row of the table (a column of any name, or the one that --label names),
+or the columns "row" (counted from 0) and a label for the rows that have one.
 """
 
 
@@ -58,12 +61,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--impute", choices=("median", "mean"), help="fill missing numbers; by default they are refused"
     )
     group = parser.add_argument_group("method")
-    group.add_argument("--neighbors", type=int, metavar="N", help="neighbours of a row in the graph (default: 10)")
+    group.add_argument(
+        "--neighbors", type=int, metavar="N", help="neighbours of a row in the graph (default: 10)"
+    )
     group.add_argument("--epsilon", type=float, default=1.0, metavar="ε", help="interface width (default: 1)")
-    group.add_argument("--fidelity", type=float, default=30.0, metavar="μ", help="trust in labels (default: 30)")
-    group.add_argument("--max-iter", type=int, default=2000, metavar="N", help="sweeps at most (default: 2000)")
+    group.add_argument(
+        "--fidelity", type=float, default=30.0, metavar="μ", help="trust in labels (default: 30)"
+    )
+    group.add_argument(
+        "--max-iter", type=int, default=2000, metavar="N", help="sweeps at most (default: 2000)"
+    )
     group = parser.add_argument_group("output")
-    group.add_argument("--out", metavar="FILE", help="the labelled table (default: TABLE_labelled.EXT beside it)")
+    group.add_argument(
+        "--out", metavar="FILE", help="the labelled table (default: TABLE_labelled.EXT beside it)"
+    )
     group.add_argument("--report", metavar="FILE", help="an HTML report on the result")
     group.add_argument("--model", metavar="FOLDER", help="keep the fitted model, for phaselabel predict")
     group.add_argument("--force", action="store_true", help="replace files that are there already")
@@ -75,20 +86,21 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, say what will be done, do it, write."""
     out = _output(arguments)
     console = Console(arguments)
-    with console.stage("imports"):
-        from phaselabel import features, storage, tables
-        from phaselabel.classifier import GinzburgLandauClassifier
+    # Only what reading needs: a file that can't be used is refused before scikit-learn and numba are loaded.
+    from phaselabel import tables
 
     with console.stage("looking"):
         table = opened(arguments.table, arguments)
         name = arguments.label or "label"
         if arguments.labels is None:
             _require_label(table, arguments)
-        columns, n_rows = features.survey(table, [name] if name in table.names else [])
+        columns, n_rows = tables.survey(table, [name] if name in table.names else [])
         if n_rows < 2:
-            raise ValueError(f"{table.path.name} has {n_rows} rows below its header; there is nothing to label.")
+            raise ValueError(
+                f"{table.path.name} has {n_rows} rows below its header; there is nothing to label."
+            )
         labels = _labels(table, name, n_rows, arguments)
-        recipe = features.plan(
+        recipe = tables.plan(
             columns, features=arguments.features, drop=arguments.drop, text=arguments.text,
             date=arguments.date, scale=arguments.scale, impute=arguments.impute,
         )  # fmt: skip
@@ -96,12 +108,16 @@ def run(arguments: argparse.Namespace) -> None:
         for new in added_names:
             if new in table.names:
                 raise ValueError(
-                    f"{table.path.name} has a column {new!r} already; rename it, or label the original table again."
+                    f"{table.path.name} has a column {new!r} already; rename it, or label the original "
+                    "table again."
                 )
     _announce(console, table, columns, n_rows, recipe, labels, name)
 
     with console.stage("reading", n_rows) as bar:
-        X = recipe.fit_transform(table, n_rows, bar)
+        X = recipe.fit_transform(table, bar)
+    with console.stage("starting"):
+        from phaselabel import storage
+        from phaselabel.classifier import GinzburgLandauClassifier
     with console.stage("fitting", arguments.max_iter, "sweep") as bar, console.listening():
         model = GinzburgLandauClassifier(
             arguments.neighbors or "auto", epsilon=arguments.epsilon, fidelity=arguments.fidelity,
@@ -112,8 +128,8 @@ def run(arguments: argparse.Namespace) -> None:
         added = dict(zip(added_names, labels.columns(model.transduction_, model.confidence_, reached)))
         tables.write_table(table, added, out, overwrite=arguments.force)
     kept = {
-        "recipe": vars(recipe), "label": name, "given": labels.arms(model.classes_), "source": table.path.name,
-        "label_type": str(labels.type),
+        "recipe": vars(recipe), "label": name, "given": labels.arms(model.classes_),
+        "source": table.path.name, "label_type": str(labels.type),
     }  # fmt: skip
     if arguments.model:
         with console.stage("saving"):
@@ -125,7 +141,7 @@ def run(arguments: argparse.Namespace) -> None:
         with console.stage("reporting"):
             found = report.gather(model, kept["given"], X, title=table.path.name, label=name)
             found.show_rows(table)
-            found.columns = list(features.describe(recipe, columns))
+            found.columns = list(tables.describe(recipe, columns))
             found.notes = console.notes
             report.write(found, arguments.report, overwrite=arguments.force)
             accuracy = {"accuracy": found.held.accuracy, "interval": found.held.interval()}
@@ -168,13 +184,14 @@ class Labels:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if pa.types.is_nested(column.type) or pa.types.is_temporal(column.type):
-            raise ValueError(f"A column of labels can't be of type {column.type}; use words or whole numbers.")
+            raise ValueError(
+                f"A column of labels can't be of type {column.type}; use words or whole numbers."
+            )
         self.type = column.type
         values = column.to_pylist()
         self.values = np.empty(len(values), object)
         self.values[:] = [None if _is_none(value, unlabeled) else value for value in values]
-        known = [value for value in values if not _is_none(value, unlabeled)]
-        self.counts = {label: known.count(label) for label in sorted(set(known))} if known else {}
+        self.counts = Counter(value for value in self.values if value is not None)
 
     def arms(self, classes: Any) -> Any:
         """The class number of every row, -1 where not known."""
@@ -215,11 +232,14 @@ def _labels(table: Any, name: str, n_rows: int, arguments: argparse.Namespace) -
     where = f"Column {name!r} of {source.path.name}" if arguments.labels is None else source.path.name
     if not labels.counts:
         shown = ", ".join(repr(mark) for mark in unlabeled)
-        raise ValueError(f"{where} has no label: every entry counts as unlabelled ({shown}); label some rows.")
+        raise ValueError(
+            f"{where} has no label: every entry counts as unlabelled ({shown}); label some rows."
+        )
     if len(labels.counts) == 1:
         only, count = next(iter(labels.counts.items()))
         raise ValueError(
-            f"{where} has one class only, {only!r} ({count:,} rows), so there is nothing to tell apart; label "
+            f"{where} has one class only, {only!r} ({count:,} rows), so there is nothing to tell "
+            "apart; label "
             "some rows of another class, or check what stands for 'no label' (--unlabeled)."
         )
     return labels
@@ -241,7 +261,8 @@ def _other_column(source: Any, n_rows: int, arguments: argparse.Namespace) -> An
         rows = [int(row) for row in source.column("row").to_pylist()]
         if rows and not (min(rows) >= 0 and max(rows) < n_rows):
             raise ValueError(
-                f"{source.path.name} speaks of row {max(rows) if min(rows) >= 0 else min(rows)}; the table has "
+                f"{source.path.name} speaks of row {max(rows) if min(rows) >= 0 else min(rows)}; the "
+                "table has "
                 f"rows 0 to {n_rows - 1}."
             )
         spread: list[Any] = [None] * n_rows
@@ -250,7 +271,8 @@ def _other_column(source: Any, n_rows: int, arguments: argparse.Namespace) -> An
         return pa.array(spread, column.type)
     if len(column) != n_rows:
         raise ValueError(
-            f"{source.path.name} has {len(column):,} labels for {n_rows:,} rows; give one per row (empty where "
+            f"{source.path.name} has {len(column):,} labels for {n_rows:,} rows; give one per row "
+            "(empty where "
             "not known), or add a column 'row'."
         )
     return column
@@ -260,8 +282,7 @@ def _announce(
     console: Console, table: Any, columns: Any, n_rows: int, recipe: Any, labels: Labels, name: str
 ) -> None:
     """Everything that was decided, before the work starts."""
-    from phaselabel.features import describe
-    from phaselabel.tables import listed
+    from phaselabel.tables import describe, listed
 
     console.say("table", f"{table.path.name}: {n_rows:,} rows, {len(table.names):,} columns")
     for heading, words in describe(recipe, columns):
@@ -277,7 +298,9 @@ def _announce(
         )
     if "-1" in labels.counts or -1 in labels.counts:
         console.note("-1 is taken as a class; if it means 'no label', pass --unlabeled -1")
-    width = sum(max(column.width, len(recipe.words.get(n, ()))) for n, column in columns.items() if n in recipe.roles)
+    width = sum(
+        max(column.width, len(recipe.words.get(n, ()))) for n, column in columns.items() if n in recipe.roles
+    )
     memory, seconds = expectation(n_rows, width + 128 * len(recipe.terms))
     console.say("expect", f"about {amount(memory)} of memory and {seconds:.0f} s")
     console.facts |= {
@@ -304,15 +327,20 @@ def _summarise(
     lost = int((arm < 0).sum())
     sure = float(np.mean(model.confidence_ >= 0.9))
     console.say("flow", model.solution_.status)
-    console.say("result", f"{len(arm) - lost:,} rows labelled, {sure:.0%} of them with confidence 0.9 or more")
+    console.say(
+        "result", f"{len(arm) - lost:,} rows labelled, {sure:.0%} of them with confidence 0.9 or more"
+    )
     if accuracy:
         low, high = accuracy["interval"]
-        console.say("accuracy", f"{accuracy['accuracy']:.1%} of hidden known labels found ({low:.1%} to {high:.1%})")
+        console.say(
+            "accuracy", f"{accuracy['accuracy']:.1%} of hidden known labels found ({low:.1%} to {high:.1%})"
+        )
     for path, what in ((out, "table"), (arguments.report, "report"), (arguments.model, "model")):
         if path:
             console.say("wrote", f"{path} ({what})")
     console.finish(
         out=str(out), report=arguments.report, model=arguments.model, converged=model.converged_,
-        sweeps=model.n_iter_, unreached=lost, held_out=accuracy, mean_confidence=float(model.confidence_.mean()),
+        sweeps=model.n_iter_, unreached=lost, held_out=accuracy,
+        mean_confidence=float(model.confidence_.mean()),
         predicted={str(label): int(count) for label, count in zip(model.classes_, counts)},
     )  # fmt: skip

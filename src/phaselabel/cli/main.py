@@ -47,9 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = build_parser().parse_args(argv)
     try:
-        code = _interruptible(
-            lambda: import_module(f"phaselabel.cli.{arguments.command}").run(arguments)
-        )
+        code = _interruptible(lambda: import_module(f"phaselabel.cli.{arguments.command}").run(arguments))
         sys.stdout.flush()
         return int(code or OK)
     except KeyboardInterrupt:
@@ -130,7 +128,9 @@ def _sentence(error: BaseException) -> str:
     """An error's text on one line."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         where = f" for {error.filename}" if error.filename else ""
-        return f"no space left on the disk{where}; nothing was written. Free some space or choose another place."
+        return (
+            f"no space left on the disk{where}; nothing was written. Free some space or choose another place."
+        )
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     if isinstance(error, MemoryError) and not str(error):

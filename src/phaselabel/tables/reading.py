@@ -1,17 +1,14 @@
-"""A file in, batches of named columns out; and those columns with new ones beside them back into a file."""
+"""A file in, batches of named columns out."""
 
 import csv
 import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NoReturn
 
 import numpy as np
-
-from phaselabel.atomic import replacing
 
 try:
     import pyarrow as pa
@@ -103,7 +100,8 @@ class CsvTable(Table):
             width = raw.count(self.delimiter.encode()) + 1 if quick else len(fields)
             if width != len(self.names):
                 raise ValueError(
-                    f"Line {line} of {self.path.name} has {width} field{'s'[: width != 1]} where the first line has "
+                    f"Line {line} of {self.path.name} has {width} field{'s'[: width != 1]} where the "
+                    "first line has "
                     f"{len(self.names)}; quote fields that contain {self.delimiter!r}, or name the separator "
                     "with --delimiter."
                 )
@@ -280,7 +278,9 @@ class ArrayTable(Table):
         self.path = path
         try:
             found = np.load(path, mmap_mode="r", allow_pickle=False)
-            arrays = {"x": found} if isinstance(found, np.ndarray) else {key: found[key] for key in found.files}
+            arrays = (
+                {"x": found} if isinstance(found, np.ndarray) else {key: found[key] for key in found.files}
+            )
         except Exception as error:
             _refuse_format(path, "NumPy", error)
         self._arrays = {
@@ -292,7 +292,8 @@ class ArrayTable(Table):
         if len(set(lengths.values())) > 1:
             raise ValueError(
                 f"The arrays of {path.name} have different numbers of rows "
-                f"({listed(f'{name} {rows:,}' for name, rows in lengths.items())}); keep those with one entry per row."
+                f"({listed(f'{name} {rows:,}' for name, rows in lengths.items())}); keep those with "
+                "one entry per row."
             )
         self.names = list(self._arrays)
 
@@ -338,13 +339,14 @@ def open_table(
     kind = format_of(path)
     if kind in DELIMITERS:
         return CsvTable(path, delimiter or DELIMITERS[kind], encoding, header)
-    return {
+    kinds: dict[str, Callable[[Path], Table]] = {
         ".jsonl": JsonLinesTable,
         ".parquet": ParquetTable,
         ".arrow": ArrowTable,
         ".npy": ArrayTable,
         ".npz": ArrayTable,
-    }[kind](path)
+    }
+    return kinds[kind](path)
 
 
 _EXTENSIONS = {
@@ -365,91 +367,11 @@ def format_of(path: str | Path) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in _EXTENSIONS:
         raise ValueError(
-            f"{Path(path).name}: the extension {suffix!r} is not one of {listed(_EXTENSIONS, 20)}; rename or convert "
+            f"{Path(path).name}: the extension {suffix!r} is not one of {listed(_EXTENSIONS, 20)}; "
+            "rename or convert "
             "the file."
         )
     return _EXTENSIONS[suffix]
-
-
-def write_table(
-    table: Table, added: Mapping[str, pa.Array], path: str | Path, *, overwrite: bool = False
-) -> None:
-    """Write a table with new columns at its end, under a temporary name that is then renamed.
-
-    Where the format of text stays the same, the old bytes stay the same too. Columns of vectors are left
-    out when an array becomes a table.
-    """
-    path = Path(path)
-    kind = format_of(path)
-    if kind == ".npy":
-        raise ValueError("A .npy file holds one array of one type; write .npz, .csv or .parquet instead.")
-    with replacing(path, overwrite) as part, part.open("wb") as file:
-        if kind == ".npz":
-            np.savez(file, **{name: _numpy(array) for name, array in added.items()})
-        elif format_of(table.path) == kind and kind in (".csv", ".tsv", ".jsonl"):
-            as_text = kind != ".jsonl"
-            values = {name: text_of(array) if as_text else array.to_pylist() for name, array in added.items()}
-            lines = table.rewritten(values)
-            while block := b"".join(islice(lines, 1 << 14)):  # type: ignore[arg-type]
-                file.write(block)
-        else:
-            _write_batches(_joined(table, added), file, kind)
-
-
-def _joined(table: Table, added: Mapping[str, pa.Array]) -> Iterator[pa.RecordBatch]:
-    """The table's batches with the new columns' slices beside them."""
-    kept = table.names
-    if isinstance(table, ArrayTable):
-        kept = [name for name in table.names if table._arrays[name].ndim == 1]
-    if not kept:
-        yield pa.record_batch(list(added.values()), list(added))
-        return
-    start = 0
-    for batch in table.batches(kept):
-        slices = [array.slice(start, batch.num_rows) for array in added.values()]
-        yield pa.record_batch([*batch.columns, *slices], [*kept, *added])
-        start += batch.num_rows
-
-
-def _write_batches(batches: Iterator[pa.RecordBatch], file: BinaryIO, kind: str) -> None:
-    if kind in DELIMITERS:
-        delimiter = DELIMITERS[kind]
-        for number, batch in enumerate(batches):
-            columns = [text_of(column) for column in batch.columns]
-            rows = [batch.schema.names] * (number == 0) + list(zip(*columns))
-            lines = (delimiter.join(quoted(field, delimiter) for field in row) + "\n" for row in rows)
-            file.write("".join(lines).encode())
-        return
-    if kind == ".jsonl":
-        for batch in batches:
-            for row in batch.to_pylist():
-                file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
-        return
-    first = next(batches)
-    if kind == ".parquet":
-        from pyarrow import parquet
-
-        writer: Any = parquet.ParquetWriter(file, first.schema)
-    else:
-        writer = pa.ipc.new_file(file, first.schema)
-    with writer:
-        writer.write_batch(first)
-        for batch in batches:
-            writer.write_batch(batch)
-
-
-def text_of(array: pa.Array) -> list[str]:
-    """A column's values as text; nothing where missing.
-
-    Examples
-    --------
-    >>> text_of(pa.array([True, None])), text_of(pa.array([0.25, 1.0]))
-    (['true', ''], ['0.25', '1.0'])
-    """
-    values = array.to_pylist()
-    if pa.types.is_boolean(array.type):
-        return ["" if value is None else str(value).lower() for value in values]
-    return ["" if value is None else value if isinstance(value, str) else str(value) for value in values]
 
 
 def quoted(field: str, delimiter: str) -> str:
@@ -478,13 +400,6 @@ def listed(words: Any, most: int = 8) -> str:
     return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
 
 
-def _numpy(array: pa.Array) -> Any:
-    """A column as an array that needs no pickle."""
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        return np.array(text_of(array))
-    return array.to_numpy(zero_copy_only=False)
-
-
 def _latin(fields: list[bytes]) -> list[str]:
     return [field.decode("latin-1") for field in fields]
 
@@ -497,13 +412,16 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _refuse_format(path: Path, kind: str, error: Exception) -> None:
+def _refuse_format(path: Path, kind: str, error: Exception) -> NoReturn:
     """Say what the file seems to be instead."""
     with path.open("rb") as file:
         head = file.read(8)
-    looks = {b"PAR1": "Parquet", b"ARRO": "Arrow", b"\x93NUM": "NumPy", b"PK\x03\x04": "a zip archive"}.get(head[:4])
+    looks = {b"PAR1": "Parquet", b"ARRO": "Arrow", b"\x93NUM": "NumPy", b"PK\x03\x04": "a zip archive"}.get(
+        head[:4]
+    )
     guess = f"; it looks like {looks}" if looks and looks != kind else ""
     reason = " ".join(str(error).split())[:120]
     raise ValueError(
-        f"{path.name} is not a {kind} file although its name says so{guess} ({reason}); rename it by what it is."
+        f"{path.name} is not a {kind} file although its name says so{guess} ({reason}); rename it by "
+        "what it is."
     ) from None

@@ -9,149 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from phaselabel.tables import Table, listed
+from phaselabel.tables.columns import MOST_CATEGORIES, Column, as_days, as_numbers, plain
+from phaselabel.tables.reading import Table, listed
 
-#: Texts that stand for a missing value in a column of features.
-MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "None")
-#: A column of words with at most this many different ones is a category; with more it is free text.
-MOST_CATEGORIES = 30
-SCALES = ("robust", "standard", "none")
-IMPUTATIONS = ("median", "mean")
 #: TF-IDF has a dimension per term; neighbours are sought among this many leading directions of it.
 TEXT_DIRECTIONS = 128
-
-
-@dataclass(frozen=True)
-class Column:
-    """What was found in one column.
-
-    ``kind`` is one of number, category, text, date, vector, counter (it numbers the rows), constant, empty
-    or nested; ``values`` are a category's different words; ``width`` is a vector's length.
-    """
-
-    name: str
-    kind: str
-    missing: int = 0
-    values: tuple[str, ...] = ()
-    width: int = 1
-
-
-def survey(table: Table, skip: Sequence[str] = ()) -> tuple[dict[str, Column], int]:
-    """Look at every column once; answer what each one is and how many rows there are."""
-    names = [name for name in table.names if name not in skip]
-    found = {name: _Sighting() for name in names}
-    n_rows = 0
-    for batch in table.batches(names or table.names[:1]):
-        for name in names:
-            found[name].see(batch.column(name), n_rows)
-        n_rows += batch.num_rows
-    return {name: sighting.column(name, n_rows) for name, sighting in found.items()}, n_rows
-
-
-class _Sighting:
-    """What is known of a column after some of its batches."""
-
-    def __init__(self) -> None:
-        self.missing = 0
-        self.number = self.date = self.counter = True
-        self.vector = self.nested = False
-        self.words: set[Any] = set()
-        self.width = 0
-
-    def see(self, column: pa.Array, start: int) -> None:
-        if _is_list(column.type):
-            self._see_vectors(column)
-            return
-        if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
-            self.nested = True
-            return
-        column = _plain(column)
-        present = column.drop_null()
-        self.missing += len(column) - len(present)
-        if len(self.words) <= MOST_CATEGORIES:
-            self.words.update(pc.unique(present.slice(0, 2000)).to_pylist())
-        if len(self.words) <= MOST_CATEGORIES:
-            self.words.update(pc.unique(present).to_pylist())
-        if self.number:
-            numbers = as_numbers(present)
-            self.number = numbers is not None
-            self.counter = self.counter and numbers is not None and _counts_on(numbers, start, len(column))
-        if self.date:
-            self.date = not self.number and as_days(present) is not None
-
-    def _see_vectors(self, column: pa.Array) -> None:
-        widths = pc.unique(pc.list_value_length(column)).to_pylist()
-        inner = column.type.value_type
-        self.vector = len(widths) == 1 and (pa.types.is_integer(inner) or pa.types.is_floating(inner))
-        self.vector = self.vector and self.width in (0, widths[0])
-        self.nested, self.width = not self.vector, widths[0] or 0
-
-    def column(self, name: str, n_rows: int) -> Column:
-        words = tuple(sorted(str(word) for word in self.words))
-        if self.nested or self.vector:
-            return Column(name, "nested" if self.nested else "vector", width=self.width)
-        if self.missing == n_rows:
-            return Column(name, "empty", self.missing)
-        if len(words) == 1:
-            return Column(name, "constant", self.missing, words)
-        if self.number:
-            counts = self.counter and n_rows > 2 and not self.missing
-            return Column(name, "counter" if counts else "number", self.missing)
-        if self.date:
-            return Column(name, "date", self.missing)
-        if len(words) <= MOST_CATEGORIES:
-            return Column(name, "category", self.missing, words)
-        return Column(name, "text", self.missing)
-
-
-def _counts_on(numbers: NDArray[np.float64], start: int, length: int) -> bool:
-    """Whether these are row numbers, from 0 or from 1."""
-    if len(numbers) != length:
-        return False
-    gap = numbers - np.arange(start, start + length)
-    return bool((gap == gap[0]).all() and gap[0] in (0, 1)) if length else True
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """A column with dictionary codes replaced by their words and with texts for "missing" as nulls."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        gone = pc.is_in(column, value_set=pa.array(MISSING, column.type))
-        return pc.if_else(gone, pa.scalar(None, column.type), column) if pc.any(gone).as_py() else column
-    if pa.types.is_floating(column.type):
-        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    return column
-
-
-def as_numbers(column: pa.Array) -> NDArray[np.float64] | None:
-    """A column's values as numbers, NaN where missing; None if they aren't numbers."""
-    if pa.types.is_temporal(column.type):
-        return None
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
-    for trim in (False, True):
-        try:
-            values = pc.utf8_trim_whitespace(column) if trim else column
-            return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-                return None
-    return None
-
-
-def as_days(column: pa.Array) -> NDArray[np.float64] | None:
-    """A column of dates as days since 1970, NaN where missing; None if they aren't dates."""
-    try:
-        stamps = column.cast(pa.timestamp("ms"))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-    days = stamps.cast(pa.int64()).cast(pa.float64(), safe=False)
-    return np.asarray(pc.divide(days, 86_400_000.0).to_numpy(zero_copy_only=False), np.float64)
 
 
 @dataclass
@@ -187,11 +49,21 @@ class Recipe:
     terms: dict[str, tuple[str, ...]] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
-    def fit_transform(self, table: Table, n_rows: int, bar: Any = None) -> NDArray[np.floating[Any]]:
-        """Read the columns, learn what must be learned, and answer the matrix."""
-        return self._matrix(table, n_rows, learn=True, bar=bar)
+    @classmethod
+    def restored(cls, kept: Mapping[str, Any]) -> "Recipe":
+        """A recipe from the plain values that ``vars`` made of it."""
+        try:
+            words = {name: tuple(entries) for name, entries in kept["words"].items()}
+            terms = {name: tuple(entries) for name, entries in kept["terms"].items()}
+            return cls(**{**kept, "words": words, "terms": terms})
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"The model's recipe for a table is damaged ({error}).") from None
 
-    def transform(self, table: Table, n_rows: int, bar: Any = None) -> NDArray[np.floating[Any]]:
+    def fit_transform(self, table: Table, bar: Any = None) -> NDArray[np.floating[Any]]:
+        """Read the columns, learn what must be learned, and answer the matrix."""
+        return self._matrix(table, learn=True, bar=bar)
+
+    def transform(self, table: Table, bar: Any = None) -> NDArray[np.floating[Any]]:
         """Read the same columns of another table in the same way."""
         missing = [name for name in self.roles if name not in table.names]
         if missing:
@@ -199,9 +71,9 @@ class Recipe:
                 f"{table.path.name} lacks the column{'s'[: len(missing) != 1]} {listed(map(repr, missing))}, "
                 "which the model was fitted with."
             )
-        return self._matrix(table, n_rows, learn=False, bar=bar)
+        return self._matrix(table, learn=False, bar=bar)
 
-    def _matrix(self, table: Table, n_rows: int, learn: bool, bar: Any) -> NDArray[np.floating[Any]]:
+    def _matrix(self, table: Table, learn: bool, bar: Any) -> NDArray[np.floating[Any]]:
         blocks: dict[str, list[Any]] = {name: [] for name in self.roles}
         for batch in table.batches(list(self.roles)):
             for name, role in self.roles.items():
@@ -211,6 +83,8 @@ class Recipe:
         parts = []
         for name, role in self.roles.items():
             part = blocks.pop(name)
+            if not part:
+                raise ValueError(f"{table.path.name} has no rows.")
             if role == "text":
                 parts.append(self._directions(name, [text for texts in part for text in texts], learn))
             else:
@@ -224,7 +98,7 @@ class Recipe:
             flat = column.flatten().to_numpy(zero_copy_only=False)
             wide = flat.astype(np.float32 if flat.dtype.itemsize <= 4 else np.float64)
             return wide.reshape(len(column), -1)
-        column = _plain(column)
+        column = plain(column)
         if role == "text":
             return [str(value) if value is not None else "" for value in column.to_pylist()]
         if role == "category":
@@ -239,16 +113,15 @@ class Recipe:
             )
         return values[:, None]
 
-    def _scaled(
-        self, name: str, role: str, values: NDArray[Any], learn: bool
-    ) -> NDArray[np.floating[Any]]:
+    def _scaled(self, name: str, role: str, values: NDArray[Any], learn: bool) -> NDArray[np.floating[Any]]:
         lost = ~np.isfinite(values)
         if np.isinf(values).any():
             raise ValueError(f"Column {name!r} holds an infinite value; replace it or leave the column out.")
         if lost.any():
             if self.impute is None:
                 raise ValueError(
-                    f"Column {name!r} has {int(lost.any(axis=1).sum()):,} missing values; fill them with --impute "
+                    f"Column {name!r} has {int(lost.any(axis=1).sum()):,} missing values; fill them "
+                    "with --impute "
                     "median, or leave the column out with --drop."
                 )
             if learn:
@@ -257,7 +130,8 @@ class Recipe:
             fill = self.arrays.get(f"{name}/fill")
             if fill is None:
                 raise ValueError(
-                    f"Column {name!r} has missing values, and the model was fitted without any; fill them first."
+                    f"Column {name!r} has missing values, and the model was fitted without any; fill "
+                    "them first."
                 )
             values = np.where(lost, fill, values)
         elif learn and self.impute is not None:
@@ -336,7 +210,9 @@ def plan(
     """
     for name in (*features, *drop, *text, *date):
         if name not in columns:
-            raise ValueError(f"There is no column {name!r} to use; the table has {listed(map(repr, columns))}.")
+            raise ValueError(
+                f"There is no column {name!r} to use; the table has {listed(map(repr, columns))}."
+            )
     roles, left_out = {}, {}
     for name, column in columns.items():
         role, reason = _role(column, name in features, name in drop, name in text, name in date, features)
@@ -364,7 +240,9 @@ def _role(
         return "text", ""
     if date:
         if kind != "date":
-            raise ValueError(f"Column {name!r} is not a date as ISO 8601 writes them (2024-12-31); it is a {kind}.")
+            raise ValueError(
+                f"Column {name!r} is not a date as ISO 8601 writes them (2024-12-31); it is a {kind}."
+            )
         return "date", ""
     if asked and kind in ("date", "text"):
         raise ValueError(f"Column {name!r} is a {kind}, not a number; pass --{kind} {name} to use it as one.")
@@ -393,7 +271,8 @@ def _refuse_missing(columns: Mapping[str, Column], recipe: Recipe) -> None:
     if gaps:
         shown = listed((f"{name} {count:,}" for name, count in gaps.items()), 5)
         raise ValueError(
-            f"{sum(gaps.values()):,} values are missing in {len(gaps)} column{'s'[: len(gaps) != 1]} ({shown}); "
+            f"{sum(gaps.values()):,} values are missing in {len(gaps)} column{'s'[: len(gaps) != 1]} "
+            f"({shown}); "
             "fill them with --impute median, or leave such columns out with --drop."
         )
 
