@@ -225,7 +225,9 @@ class _Archive:
             raise ValueError(f"{self._path} is damaged: {error!r:.80}.") from None
 
     def _array(self, node: dict[str, Any]) -> NDArray[Any]:
-        name = f"array-{int(node['array']):03}.npy"
+        if not isinstance(node["array"], int):
+            raise ValueError(f"{self._path} is not a sound model: it names an array {node['array']!r:.40}.")
+        name = f"array-{node['array']:03}.npy"
         try:
             if self._zip is None:
                 # An empty array cannot be mapped.

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-
-try:
-    import pyarrow as pa
-except ImportError:
-    raise ImportError(
-        "Reading and writing tables needs pyarrow; install it with: pip install 'phaselabel[files]'"
-    ) from None
+import pyarrow as pa
 
 ROWS_PER_BATCH = 1 << 16
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

@@ -152,7 +152,7 @@ class Recipe:
         from sklearn.preprocessing import normalize
 
         if learn:
-            vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2 if len(texts) > 50 else 1, max_df=0.5)
+            vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2 if len(texts) > 50 else 1, max_df=0.7)
             try:
                 rows = vectorizer.fit_transform(texts)
             except ValueError:
