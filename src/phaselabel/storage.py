@@ -295,7 +295,7 @@ def _check(model: Any, path: str | Path) -> None:
             and _in_range(model.solution_.arm, n, k)
             and model.solution_.height.shape == model.confidence_.shape == (n,)
             and (points is None or points.shape == (n, model.n_features_in_))
-            and (tau is None or tau.shape == (n,))
+            and (tau is None or tau.shape in ((n,), (0,)))
         )
     except (AttributeError, TypeError, ValueError, IndexError) as error:
         raise ValueError(f"{path} is damaged: {error}.") from None
