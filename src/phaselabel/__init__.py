@@ -23,6 +23,7 @@ _HOMES = {
     "datasets": "",
     "energy": "",
     "extend_graph": "graph",
+    "load": "storage",
     "minimize": "flow",
     "minimize_binary": "binary",
     "nearest_neighbors": "graph",

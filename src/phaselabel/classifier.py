@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from phaselabel import _kernels
+from phaselabel import _kernels, storage
 from phaselabel.flow import Solution, check_numbers, checked_callbacks, minimize
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
 from phaselabel.graph.neighbors import check_n_neighbors
@@ -91,6 +91,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self, "solution_")
         return _even_where_empty(self._distributions(np.arange(len(self.confidence_))))
+
+    def save(self, path: Any, *, overwrite: bool = False) -> None:
+        """Keep the fitted model in a folder (or one ``.zip`` file) that :func:`phaselabel.load` opens.
+
+        It holds plain arrays and JSON, no pickle; ``callbacks`` and ``random_state`` are not kept.
+        """
+        storage.save(self, path, overwrite=overwrite)
 
     @abstractmethod
     def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
