@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench docs clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/three_moons.py --out out
@@ -25,12 +25,17 @@ bench: .venv-bench/stamp
 	.venv-bench/bin/python benchmarks/peers.py
 	.venv-bench/bin/python benchmarks/few_labels.py
 
+docs: .venv/docs.stamp
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	@echo "the handbook is in docs/_build/index.html"
+
 clean:
-	rm -rf .venv .venv-bench out
+	rm -rf .venv .venv-bench out docs/_build docs/gallery
 
 .venv/demo.stamp: EXTRAS := plot
 .venv/test.stamp: EXTRAS := test
 .venv/lint.stamp: EXTRAS := lint
+.venv/docs.stamp: EXTRAS := docs
 .venv/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e ".[$(EXTRAS)]"

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import settings
 from scipy import sparse
 
 import phaselabel as pl
+from tablefiles import write_customers
 
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")
@@ -42,3 +45,26 @@ def data_home():
     if not home:
         pytest.skip("real data sets are not here: set PHASELABEL_DATA to their folder")
     return home
+
+
+@pytest.fixture
+def run(tmp_path):
+    """The command as a process, in a folder of its own."""
+
+    def call(*words, **options):
+        return subprocess.run(
+            [sys.executable, "-m", "phaselabel", *map(str, words)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            timeout=300,
+            **options,
+        )
+
+    return call
+
+
+@pytest.fixture
+def customers(tmp_path):
+    path = tmp_path / "customers.csv"
+    return path, write_customers(path)

@@ -249,3 +249,15 @@ def test_solution_is_frozen():
     assert isinstance(solution, Solution)
     with pytest.raises(AttributeError):
         solution.n_iter = 3
+
+
+def test_energy_that_falls_to_nothing_counts_as_flat():
+    # Parts of their own for every class: the energy ends as rounding noise, which is not flat by itself.
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(100 * k, 1, (400, 5)) for k in range(3)])
+    labels = np.full(len(X), -1)
+    labels[[0, 400, 800]] = 0, 1, 2
+    solution = pl.minimize(pl.similarity_graph(pl.nearest_neighbors(X, 10)), labels)
+    assert solution.converged
+    assert solution.energy["total"][-1] < 1e-3 * solution.energy["total"][0]
+    assert (solution.arm == np.repeat([0, 1, 2], 400)).all()

@@ -57,7 +57,7 @@ def minimize_binary(
     Returns
     -------
     Solution
-        As from :func:`~phaselabel.minimize`; the height is |u|/2, at most ½.
+        As from :func:`~phaselabel.minimize`; the height is ``|u|/2``, at most ½.
     """
     graph = graph if isinstance(graph, Graph) else Graph.from_weights(graph)
     arms, _ = checked_labels(labels, graph.n_vertices, 2)

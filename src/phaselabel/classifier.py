@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from phaselabel import _kernels
+from phaselabel import _kernels, storage
 from phaselabel.confidence import Calibration, as_distributions
 from phaselabel.flow import Solution, check_numbers, checked_callbacks, minimize
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
@@ -108,6 +108,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         """From 0 (no label reaches the row) over ½ (between classes) to 1."""
         check_is_fitted(self, "solution_")
         return self.solution_.state.confidence(len(self.classes_))
+
+    def save(self, path: Any, *, overwrite: bool = False) -> None:
+        """Keep the fitted model in a folder (or one ``.zip`` file) that :func:`phaselabel.load` opens.
+
+        It holds plain arrays and JSON, no pickle; ``callbacks`` and ``random_state`` are not kept.
+        """
+        storage.save(self, path, overwrite=overwrite)
 
     @abstractmethod
     def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:

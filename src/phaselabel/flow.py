@@ -111,7 +111,8 @@ def minimize(
     .. math:: r_i ← r_i - dt_i \frac{∂E}{∂r_i}, \qquad
               r_i < 0:\ r_i ← -r_i,\ y_i ← \arg\max_k \sum_{y_j = k} ŵ_{ij} r_j
 
-    All vertices move at once (Jacobi), so the result doesn't depend on their order or the number of threads.
+    All vertices move at once (Jacobi), so the result depends neither on the number of threads nor, but for
+    exact ties, on the vertices' order.
 
     Parameters
     ----------

@@ -1,18 +1,40 @@
 """A list of words in, an exit code out: find the command, run it, turn its errors into sentences."""
 
 import argparse
+import errno
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
-from phaselabel import __version__
+from phaselabel import __version__, atomic
 
 #: Commands in the order of the help: name -> one line of help. Each lives in a module of its name.
 COMMANDS: dict[str, str] = {
+    "segment": "an image and a few marks in, a class for every pixel out",
+    "paper": "run the paper's experiments again, beside the printed results",
+    "label": "label every row of a table from the few labels in it",
+    "predict": "label the rows of another table with a saved model",
+    "inspect": "show, or report as HTML, what a labelled table or a saved model holds",
     "doctor": "versions, threads, caches and data sets found on this machine",
+    "completion": "print a script that completes commands and options in your shell",
 }
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+EXAMPLES = """\
+examples:
+  phaselabel label customers.csv --label segment --out labelled.csv
+  phaselabel label embeddings.npy --labels labels.csv --out labels_out.parquet
+  phaselabel label posts.parquet --text body --label topic --report report.html
+  phaselabel predict model/ new.csv --out predicted.csv
+
+"phaselabel COMMAND --help" explains a command, with examples.
+
+"""
 
 EXIT_CODES = """\
 exit codes:
@@ -27,12 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = build_parser().parse_args(argv)
     try:
-        code = import_module(f"phaselabel.cli.{arguments.command}").run(arguments)
+        code = _interruptible(lambda: import_module(f"phaselabel.cli.{arguments.command}").run(arguments))
+        sys.stdout.flush()
         return int(code or OK)
     except KeyboardInterrupt:
-        print("phaselabel: interrupted; nothing half-written is left behind.", file=sys.stderr)
-        return INTERRUPTED
-    except (ValueError, OSError, ImportError, MemoryError) as error:
+        return _interrupted()
+    except BrokenPipeError:
+        # Whoever read our output has left; Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception as error:
         if arguments.debug:
             raise
         print(f"phaselabel {arguments.command}: {_sentence(error)}", file=sys.stderr)
@@ -44,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="phaselabel",
         description="Label everything from a few labels.",
-        epilog=EXIT_CODES,
+        epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"phaselabel {__version__}")
@@ -64,10 +90,54 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _interruptible(work: Callable[[], Any]) -> Any:
+    """Do the work in a second thread: the first one hears Ctrl-C even while a kernel computes."""
+    outcome: dict[str, Any] = {}
+
+    def run() -> None:
+        try:
+            outcome["result"] = work()
+        except BaseException as error:
+            outcome["error"] = error
+
+    worker = threading.Thread(target=run, name="phaselabel", daemon=True)
+    here = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if here else None
+    try:
+        worker.start()
+        while worker.is_alive():
+            worker.join(0.2)
+    except KeyboardInterrupt:
+        # The worker may be deep in compiled code that can't be stopped; so this ends the process.
+        _interrupted()
+        os._exit(INTERRUPTED)
+    finally:
+        if here:
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome.get("result")
+
+
+def _interrupted() -> int:
+    """Leave nothing half-written, and say so."""
+    atomic.abandon()
+    print("phaselabel: interrupted; nothing half-written is left behind.", file=sys.stderr, flush=True)
+    return INTERRUPTED
+
+
 def _sentence(error: BaseException) -> str:
     """An error's text on one line."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        where = f" for {error.filename}" if error.filename else ""
+        return (
+            f"no space left on the disk{where}; nothing was written. Free some space or choose another place."
+        )
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     if isinstance(error, MemoryError) and not str(error):
         return "not enough memory; use fewer rows or columns."
-    return " ".join(str(error).split())
+    words = " ".join(str(error).split())
+    if isinstance(error, ValueError | OSError | ImportError | MemoryError):
+        return words
+    return f"this is a fault in phaselabel ({type(error).__name__}: {words}); --debug shows where."

@@ -17,6 +17,8 @@ Tick = Callable[[int], None]
 
 #: Candidates beyond the last neighbour that an exact search looks at again in double precision.
 MARGIN = 8
+#: Products spent at the most on comparing doubtful rows with everybody.
+SCANS = 2e10
 #: Up to this many features a k-d tree answers sooner than anything else.
 TREE_WIDTH = 8
 
@@ -78,10 +80,12 @@ def exact(task: Task) -> Found:
     """Compare everybody with everybody; equal distances in the order of the rows' numbers.
 
     Distances are found in single precision by matrix products. Where that leaves in doubt who is nearest,
-    the row is compared again with everybody in double precision.
+    the row is compared again with everybody in double precision, as long as such rows are few: among crowds
+    of duplicates, and on grids where ties abound, any of the equals will do.
     """
     found = task.empty()
     size = min(task.reach + MARGIN, len(task.points))
+    patience = int(SCANS / (len(task.points) * task.points.width))
     search = _tree(task, size) if task.points.width <= TREE_WIDTH else _everybody(task, size)
     step = min(task.block_rows(4 * task.points.width + 12 * size), 16_384)
     for start in range(0, len(task.queries), step):
@@ -89,8 +93,11 @@ def exact(task: Task) -> Found:
         squares, shortlist, error = search(rows)
         task.rerank(rows, shortlist, found)
         if size < len(task.points):
-            doubtful = squares[:, -1] - error <= found[1][rows, -1]
-            task.scan(rows[doubtful], found)
+            last = found[1][rows, -1]
+            doubtful = (squares[:, -1] - error <= last) & (last > 0)
+            patience -= int(doubtful.sum())
+            if patience >= 0:
+                task.scan(rows[doubtful], found)
         task.tick(len(rows))
     return found
 

@@ -1,0 +1,27 @@
+"""Print a script that completes phaselabel's commands and options in your shell."""
+
+import argparse
+
+EPILOG = """\
+examples:
+  phaselabel completion bash > ~/.local/share/bash-completion/completions/phaselabel
+  phaselabel completion zsh > ~/.zfunc/_phaselabel      (with ~/.zfunc in fpath)
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The shell."""
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell the script is for")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the script."""
+    try:
+        import shtab
+    except ImportError:
+        raise ImportError(
+            "Shell completion needs shtab; install it with: pip install 'phaselabel[files]'"
+        ) from None
+    from phaselabel.cli.main import build_parser
+
+    print(shtab.complete(build_parser(), arguments.shell))

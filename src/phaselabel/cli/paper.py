@@ -1,0 +1,126 @@
+"""Run the paper's experiments again and put the results beside the printed ones."""
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+NAMES = ("three-moons", "two-moons", "swiss-roll", "cows", "coil", "mnist")
+
+EPILOG = """\
+Written into DIR: paper.html (the whole report in one file), paper.md, paper.json and paper/*.png. Experiments
+that an earlier command left in DIR stay in the report, so they can be run one at a time.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which experiment, how often, and where things are."""
+    parser.add_argument(
+        "experiment", choices=[*NAMES, "all"], help="which experiment of the paper's section 4"
+    )
+    parser.add_argument(
+        "--runs",
+        type=_count,
+        metavar="N",
+        help="runs of each experiment (default 100; mnist 50, cows 10)",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("paper-out"), metavar="DIR", help="default: paper-out"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the real data sets (default: PHASELABEL_DATA)"
+    )
+    parser.add_argument("--seed", type=_seed, default=0, metavar="S", help="of all randomness (default 0)")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the runs that an interrupted command left"
+    )
+    parser.add_argument("--note", default="", metavar="TEXT", help="a sentence on the runs, for the report")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run, write, and print the main figures."""
+    if arguments.data and not arguments.data.is_dir():
+        raise ValueError(f"--data {arguments.data} is not a folder; name the folder of the data sets.")
+    from phaselabel.paper import report, reproduce, results
+
+    bars = _Bars(quiet=arguments.quiet)
+    names = NAMES if arguments.experiment == "all" else (arguments.experiment,)
+    try:
+        doc = reproduce(
+            names,
+            arguments.out,
+            runs=arguments.runs,
+            seed=arguments.seed,
+            data_home=arguments.data,
+            resume=arguments.resume,
+            command=_command(arguments),
+            note=arguments.note,
+            watch=bars.start,
+        )
+    finally:
+        bars.close()
+    if arguments.json:
+        results.write(arguments.json, results.dump(doc))
+    for name in names:
+        if name in doc["absent"]:
+            print(f"phaselabel paper: {name} was not run. {doc['absent'][name]}", file=sys.stderr)
+    shown = [e for e in doc["experiments"] if e["experiment"] in names]
+    print(report.overview(doc | {"experiments": shown}))
+    print(f"Report: {arguments.out / 'paper.html'}")
+
+
+class _Bars:
+    """One progress bar after the other, one step per method and run."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._bar: Any = None
+        self._quiet = quiet
+        if not quiet:
+            try:
+                import tqdm  # noqa: F401
+            except ImportError:
+                raise ImportError(
+                    "Progress bars need tqdm; install it with: pip install phaselabel[paper], or add --quiet"
+                ) from None
+
+    def start(self, experiment: str, steps: int) -> Any:
+        self.close()
+        if self._quiet:
+            return lambda step: None
+        from tqdm import tqdm
+
+        self._bar = tqdm(total=steps, desc=f"{experiment:11}", unit="step", smoothing=0.1)
+        return self._step
+
+    def _step(self, done: str) -> None:
+        self._bar.set_postfix_str(done, refresh=False)
+        self._bar.update()
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    words = ["phaselabel", "paper", arguments.experiment]
+    words += ["--runs", str(arguments.runs)] if arguments.runs else []
+    words += ["--seed", str(arguments.seed)] if arguments.seed else []
+    return shlex.join(words)
+
+
+def _count(text: str) -> int:
+    return _whole(text, 1)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}; got {text!r}")
+    return int(text)

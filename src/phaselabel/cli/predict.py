@@ -1,0 +1,97 @@
+"""Label the rows of another table with a saved model.
+
+The table needs the columns that the model was fitted with, by name; they are read and scaled in the same way.
+The output has every row and column of the table and three more: NAME_predicted, NAME_confidence (the share of
+the neighbours' vote) and NAME_reached.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened
+
+EPILOG = """\
+examples:
+  phaselabel label customers.csv --label segment --model model/
+  phaselabel predict model/ new.csv --out predicted.csv
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """A model, a table, a place for the result."""
+    parser.add_argument("model", help="a folder or zip kept by phaselabel label --model")
+    parser.add_argument("table", help="the table with new rows")
+    parser.add_argument("--out", metavar="FILE", help="the result (default: TABLE_predicted.EXT beside it)")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there already")
+    add_reading_arguments(parser)
+    add_output_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Open, read as the model did, vote, write."""
+    from phaselabel.atomic import refuse_existing
+
+    source = Path(arguments.table)
+    suffix = ".csv" if source.suffix.lower() == ".npy" else source.suffix
+    out = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_predicted{suffix}")
+    refuse_existing(out, arguments.force)
+    console = Console(arguments)
+    with console.stage("imports"):
+        from phaselabel import storage, tables
+        from phaselabel.cli.label import added_columns
+
+    with console.stage("opening"):
+        model, kept = storage.load(arguments.model), storage.load_extra(arguments.model)
+        recipe = recipe_of(kept, arguments.model)
+        name = str(kept["label"])
+        table = opened(arguments.table, arguments)
+        taken = [f"{name}_{what}" for what in ("predicted", "confidence", "reached")]
+        for new in taken:
+            if new in table.names:
+                raise ValueError(f"{source.name} has a column {new!r} already; rename it first.")
+    console.say(
+        "model", f"{arguments.model}: {name}, {len(model.classes_)} classes, {len(kept['given']):,} rows"
+    )
+    with console.stage("reading") as bar:
+        X = recipe.transform(table, bar)
+    _note_strangers(console, table, recipe)
+    with console.stage("predicting"):
+        shares = model._shares(X)
+        reached = shares.any(axis=1)
+        predicted = model.classes_[shares.argmax(axis=1)]
+        kind = {"int64": "int64", "double": "float64"}.get(str(kept["label_type"]))
+        added = added_columns(predicted, shares.max(axis=1), reached, kind)
+    with console.stage("writing"):
+        tables.write_table(table, dict(zip(taken, added)), out, overwrite=arguments.force)
+    counts = tables.counted(predicted[reached])
+    console.say("result", tables.listed((f"{label} {count:,}" for label, count in counts.items()), 12))
+    if not reached.all():
+        console.note(f"{int((~reached).sum()):,} rows have no neighbour with a label; they are left empty")
+    console.say("wrote", f"{out} (table)")
+    console.finish(table=str(source), model=arguments.model, out=str(out), rows=len(X), predicted=counts)
+
+
+def recipe_of(kept: dict[str, Any], path: str) -> Any:
+    """The recipe that a model was kept with."""
+    from phaselabel.tables import Recipe
+
+    if not {"recipe", "label", "given"} <= set(kept):
+        raise ValueError(
+            f"{path} was saved from Python and doesn't say how a table becomes its features; use "
+            "phaselabel.load(path).predict(X) there, or phaselabel label --model."
+        )
+    return Recipe.restored(kept["recipe"])
+
+
+def _note_strangers(console: Console, table: Any, recipe: Any) -> None:
+    """Words of a category that the model never saw are none of its words."""
+    import pyarrow.compute as pc
+
+    from phaselabel.tables import listed
+
+    for name, words in recipe.words.items():
+        seen = {str(value) for value in pc.unique(table.column(name)).to_pylist()}
+        strange = sorted(seen - set(words) - {"", "None"})
+        if strange:
+            console.note(f"column {name!r} has words that the model has not seen: {listed(strange, 5)}")

@@ -1,0 +1,107 @@
+"""Segment an image from a few marks.
+
+Marks are a painted PNG (each colour a class; black or transparent is not marked), an indexed or grey PNG (the
+value is the class, 0 is not marked), points in a CSV file (x,y,label) or shapes in a LabelMe JSON file.
+"""
+
+import argparse
+import sys
+import time
+
+EPILOG = """\
+examples:
+  phaselabel segment photo.jpg --scribbles marks.png --out result/
+  phaselabel segment photo.jpg --points points.csv
+  phaselabel segment cube.npy --shapes shapes.json --patch 3
+
+written into the folder: labels.png (indexed, with palette), overlay.png, confidence.png, one mask per class,
+coco.json (run-length encoded masks) and result.json (legend, shares, how the flow ended).
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Image, marks, output and the knobs."""
+    parser.add_argument("image", help="PNG, JPEG, TIFF, NPY, NPZ, MAT or ENVI file")
+    marks = parser.add_argument_group("marks (at least one; several are put on top of each other)")
+    marks.add_argument("--scribbles", metavar="FILE", help="painted, indexed or grey image of the same size")
+    marks.add_argument("--points", metavar="FILE", help="CSV file with the columns x, y, label")
+    marks.add_argument("--shapes", metavar="FILE", help="LabelMe JSON file: polygons, lines, points, …")
+    marks.add_argument("--legend", metavar="FILE", help='JSON that names colours: {"#ff0000": "cow"}')
+    marks.add_argument("--pen", type=int, default=3, metavar="N", help="width of lines in --shapes (3)")
+    parser.add_argument("--out", metavar="FOLDER", help="where to write (default: <image>_segmented)")
+    parser.add_argument("--variable", metavar="NAME", help="which array of an NPZ or MAT file")
+    knobs = parser.add_argument_group("how pixels are compared")
+    knobs.add_argument("--patch", type=int, default=5, metavar="N", help="side of the patch (5)")
+    knobs.add_argument("--position", type=float, default=0.0, metavar="W", help="weight of place (0)")
+    knobs.add_argument("--scale", choices=("auto", "image", "band"), default="auto", help="scale of bands")
+    knobs.add_argument("--neighbors", type=int, default=10, metavar="N", help="neighbours of a pixel (10)")
+    knobs.add_argument(
+        "--max-pixels",
+        type=int,
+        default=100_000,
+        metavar="N",
+        help="solve on at most this many, then extend to all (100000)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read, segment, write, say what was found."""
+    from pathlib import Path
+
+    from phaselabel.segmentation import read_image, read_marks, segment
+    from phaselabel.segmentation.output import save, summary
+
+    given = [f for f in (arguments.scribbles, arguments.points, arguments.shapes) if f]
+    if not given:
+        raise ValueError("There are no marks; give --scribbles, --points or --shapes.")
+    started = time.perf_counter()
+    image = read_image(arguments.image, arguments.variable)
+    options = {"legend": arguments.legend, "image": image if image.ndim == 3 else None}
+    marks = None
+    for file in given:
+        more = read_marks(file, image.shape[:2], width=arguments.pen, **options)
+        marks = more if marks is None else marks.merged(more)
+    result = segment(
+        image,
+        marks,
+        patch=arguments.patch,
+        position=arguments.position,
+        scale=arguments.scale,
+        n_neighbors=arguments.neighbors,
+        max_pixels=arguments.max_pixels,
+        progress=None if arguments.quiet else _Progress(started),
+    )
+    source = Path(arguments.image)
+    folder = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_segmented")
+    save(result, folder, source.name)
+    if not arguments.quiet:
+        _report(summary(result), folder)
+
+
+def _report(found: dict, folder: object) -> None:
+    print(f"{'class':20} {'colour':8} {'marked':>8} {'pixels':>10} {'share':>7} {'confidence':>11}")
+    for c in found["classes"]:
+        sure = "-" if c["mean_confidence"] is None else f"{c['mean_confidence']:.3f}"
+        print(
+            f"{c['name'][:20]:20} {c['color']:8} {c['marked_pixels']:8} {c['pixels']:10} "
+            f"{c['share']:7.1%} {sure:>11}"
+        )
+    if found["unreached_pixels"]:
+        print(f"no mark reaches {found['unreached_pixels']} pixels; they are 0 in labels.png")
+    print(f"{found['status']} Written to {folder}")
+
+
+class _Progress:
+    """One line per stage on standard error; on a terminal the share done is rewritten in place."""
+
+    def __init__(self, started: float) -> None:
+        self._started, self._stage = started, ""
+
+    def __call__(self, stage: str, share: float) -> None:
+        seconds = time.perf_counter() - self._started
+        if stage != self._stage:
+            print(f"{seconds:6.1f} s  {stage}", file=sys.stderr, flush=True)
+            self._stage = stage
+        elif sys.stderr.isatty() and share < 1:
+            print(f"{seconds:6.1f} s  {stage} {share:.0%}", end="\r", file=sys.stderr, flush=True)

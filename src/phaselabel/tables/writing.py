@@ -1,0 +1,101 @@
+"""A table and new columns in, a file with both out."""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from phaselabel.atomic import replacing
+from phaselabel.tables.reading import DELIMITERS, ArrayTable, Table, format_of, quoted
+
+
+def write_table(
+    table: Table, added: Mapping[str, pa.Array], path: str | Path, *, overwrite: bool = False
+) -> None:
+    """Write a table with new columns at its end, under a temporary name that is then renamed.
+
+    Where the format of text stays the same, the old bytes stay the same too. Columns of vectors are left
+    out when an array becomes a table.
+    """
+    path = Path(path)
+    kind = format_of(path)
+    if kind == ".npy":
+        raise ValueError("A .npy file holds one array of one type; write .npz, .csv or .parquet instead.")
+    with replacing(path, overwrite) as part, part.open("wb") as file:
+        if kind == ".npz":
+            np.savez(file, **{name: _numpy(array) for name, array in added.items()})
+        elif format_of(table.path) == kind and kind in (".csv", ".tsv", ".jsonl"):
+            as_text = kind != ".jsonl"
+            values = {name: text_of(array) if as_text else array.to_pylist() for name, array in added.items()}
+            lines = table.rewritten(values)
+            while block := b"".join(islice(lines, 1 << 14)):  # type: ignore[arg-type]
+                file.write(block)
+        else:
+            _write_batches(_joined(table, added), file, kind)
+
+
+def _joined(table: Table, added: Mapping[str, pa.Array]) -> Iterator[pa.RecordBatch]:
+    """The table's batches with the new columns' slices beside them."""
+    kept = table.names
+    if isinstance(table, ArrayTable):
+        kept = [name for name in table.names if table._arrays[name].ndim == 1]
+    if not kept:
+        yield pa.record_batch(list(added.values()), list(added))
+        return
+    start = 0
+    for batch in table.batches(kept):
+        slices = [array.slice(start, batch.num_rows) for array in added.values()]
+        yield pa.record_batch([*batch.columns, *slices], [*kept, *added])
+        start += batch.num_rows
+
+
+def _write_batches(batches: Iterator[pa.RecordBatch], file: BinaryIO, kind: str) -> None:
+    if kind in DELIMITERS:
+        delimiter = DELIMITERS[kind]
+        for number, batch in enumerate(batches):
+            columns = [text_of(column) for column in batch.columns]
+            rows = [batch.schema.names] * (number == 0) + list(zip(*columns))
+            lines = (delimiter.join(quoted(field, delimiter) for field in row) + "\n" for row in rows)
+            file.write("".join(lines).encode())
+        return
+    if kind == ".jsonl":
+        for batch in batches:
+            for row in batch.to_pylist():
+                file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
+        return
+    first = next(batches)
+    if kind == ".parquet":
+        from pyarrow import parquet
+
+        writer: Any = parquet.ParquetWriter(file, first.schema)
+    else:
+        writer = pa.ipc.new_file(file, first.schema)
+    with writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def text_of(array: pa.Array) -> list[str]:
+    """A column's values as text; nothing where missing.
+
+    Examples
+    --------
+    >>> text_of(pa.array([True, None])), text_of(pa.array([0.25, 1.0]))
+    (['true', ''], ['0.25', '1.0'])
+    """
+    values = array.to_pylist()
+    if pa.types.is_boolean(array.type):
+        return ["" if value is None else str(value).lower() for value in values]
+    return ["" if value is None else value if isinstance(value, str) else str(value) for value in values]
+
+
+def _numpy(array: pa.Array) -> Any:
+    """A column as an array that needs no pickle."""
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        return np.array(text_of(array))
+    return array.to_numpy(zero_copy_only=False)

@@ -1,0 +1,210 @@
+"""The command as a process on good files: what comes out, and that nothing that went in is lost."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from phaselabel.tables.reading import quoted
+from tablefiles import rows_of
+
+
+def test_table_report_model_prediction_and_inspection(run, customers, tmp_path):
+    path, truth = customers
+    done = run("label", path, "--label", "segment", "--report", "r.html", "--model", "model")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    for line in (
+        "numbers      2, scaled to mean 0, deviation 1: age, spent",
+        "categories   one-hot: colour (3)",
+        "left out     id: numbers the rows",
+        "left out     since: a date",
+        "left out     letter: free text",
+        "expect       about",
+    ):
+        assert line in done.stderr
+    before, after = rows_of(path), rows_of(tmp_path / "customers_labelled.csv")
+    assert [row[:7] for row in after] == before
+    assert after[0][7:] == ["segment_predicted", "segment_confidence", "segment_reached"]
+    assert np.mean([row[7] == name for row, name in zip(after[1:], truth)]) > 0.97
+    assert all(0.5 <= float(row[8]) <= 1 and row[9] == "true" for row in after[1:])
+
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for word in (
+        "Suspected wrong labels",
+        "most doubtful rows",
+        "hidden labels",
+        "Energy",
+        "connected parts",
+    ):
+        assert word in page
+    assert "http" not in page.replace("http://www.w3.org", "")  # nothing is loaded from elsewhere
+    assert "Müller &amp; Söhne" in page
+
+    text = path.read_text(encoding="utf-8")
+    (tmp_path / "new.csv").write_text(text.replace("green", "violet"), encoding="utf-8")
+    done = run("predict", "model", "new.csv")
+    assert done.returncode == 0, done.stderr
+    assert "words that the model has not seen: violet" in done.stderr
+    again = rows_of(tmp_path / "new_predicted.csv")
+    assert np.mean([row[7] == name for row, name in zip(again[1:], truth)]) > 0.95
+
+    done = run("inspect", "customers_labelled.csv", "--model", "model", "--report", "r2.html", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["rows"] == len(truth)
+    assert found["held_out"]["accuracy"] > 0.9
+    assert (tmp_path / "r2.html").exists()
+    done = run("inspect", "customers_labelled.csv")
+    assert "class        Müller & Söhne" in done.stderr
+
+
+def test_text_of_a_csv_file_survives_byte_for_byte(run, tmp_path):
+    # Mixed quoting, CRLF, a byte-order mark, numbers with trailing zeros, no newline at the end.
+    records = [
+        "\ufeffname,x,y,topic",
+        '"Zoë ""Z""",1.500,007,"Ärger, ""laut"""',
+        "plain,1.510,007.0,",
+        '"line\nbreak",1.49,7,""',
+        '5" pipe,9.000,1e1,"b\r\nc"',
+        "x,9.1,10,?",
+        "x,9.2,10,NA",
+        "x,9.25,10.0, ",
+    ]
+    path = tmp_path / "t.csv"
+    path.write_bytes("\r\n".join(records).encode())
+    done = run("label", path, "--label", "topic", "--out", "o.csv", "--neighbors", 2, "--features", "x", "y")
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(tmp_path / "o.csv")
+    tails = [",".join([quoted(row[4], ","), *row[5:]]) for row in rows]
+    expected = "\r\n".join(f"{record},{tail}" for record, tail in zip(records, tails, strict=True))
+    assert (tmp_path / "o.csv").read_bytes() == expected.encode()
+    assert [row[4] for row in rows[1:]] == ['Ärger, "laut"'] * 3 + ["b\r\nc"] * 4
+
+
+def newsgroup(n, seed=0):
+    rng = np.random.default_rng(seed)
+    words = {
+        "Weltraum – „orbit“": "launch orbit moon rocket shuttle satellite Umlaufbahn nasa crew".split(),
+        'hockey "on ice"\n': "goal puck ice team season playoff Mannschaft skate coach".split(),
+    }
+    names = list(words)
+    truth = [names[int(k)] for k in rng.integers(2, size=n)]
+    bodies = [
+        f'From: a@b.c (Jörg "J" Ö)\n\n> {" ".join(rng.choice(words[name], 12))}\n\t-- \x0b "sig", ßäö 🚀'
+        for name in truth
+    ]
+    given = [name if i < 4 or rng.random() < 0.1 else None for i, name in enumerate(truth)]
+    return bodies, truth, given
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "arrow"])
+def test_newsgroup_text_survives_the_round_trip(run, tmp_path, kind):
+    bodies, truth, given = newsgroup(200)
+    table = pa.table({"body": bodies, "topic": given})
+    path, out = tmp_path / f"posts.{kind}", tmp_path / f"posts_labelled.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind == "arrow":
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    else:
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table.to_pylist()))
+    done = run("label", path, "--text", "body", "--label", "topic")
+    assert done.returncode == 0, done.stderr
+    assert "text         TF-IDF, cosine: body" in done.stderr
+    if kind == "jsonl":
+        rows = [json.loads(line) for line in out.read_text().splitlines() if line]
+    else:
+        rows = (pq.read_table(out) if kind == "parquet" else pa.ipc.open_file(out).read_all()).to_pylist()
+    assert [row["body"] for row in rows] == bodies
+    assert [row["topic"] for row in rows] == given
+    assert np.mean([row["topic_predicted"] == name for row, name in zip(rows, truth)]) > 0.95
+    assert isinstance(rows[0]["topic_confidence"], float)
+    assert rows[0]["topic_reached"] is True
+
+
+def test_arrays_with_labels_from_another_file(run, tmp_path, digits):
+    X, y = digits
+    np.save(tmp_path / "x.npy", X.astype(np.float32))
+    rng = np.random.default_rng(0)
+    (tmp_path / "y.csv").write_text(
+        "label\n" + "\n".join(str(k) if rng.random() < 0.1 else "" for k in y) + "\n"
+    )
+    done = run("label", "x.npy", "--labels", "y.csv", "--out", "o.parquet", "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    facts = json.loads(done.stdout)
+    assert facts["features"] == {"x": "vector"}
+    assert sum(facts["predicted"].values()) == len(y)
+    table = pq.read_table(tmp_path / "o.parquet")
+    assert table.column_names == ["label_predicted", "label_confidence", "label_reached"]
+    assert np.mean(np.array(table["label_predicted"].to_pylist()) == y.astype(str)) > 0.9
+
+    few = np.arange(0, len(y), 9)
+    lines = [f"{row},{y[row]}" for row in few]
+    (tmp_path / "few.csv").write_text("row,digit\n" + "\n".join(lines) + "\n")
+    done = run("label", "x.npy", "--labels", "few.csv", "--out", "o.npz", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with np.load(tmp_path / "o.npz") as found:
+        assert np.mean(found["label_predicted"] == y.astype(str)) > 0.9
+
+
+def test_archive_with_minus_one_for_unlabelled(run, tmp_path, digits):
+    X, y = digits
+    given = np.where(np.arange(len(y)) % 10 == 0, y, -1)
+    np.savez(tmp_path / "d.npz", x=X, y=given)
+    done = run("label", "d.npz", "--label", "y", "--out", "o.csv")
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(tmp_path / "o.csv")
+    assert rows[0] == ["y", "y_predicted", "y_confidence", "y_reached"]
+    assert np.mean([int(row[1]) == k for row, k in zip(rows[1:], y)]) > 0.9
+
+
+def test_missing_numbers_are_refused_or_filled(run, customers, tmp_path):
+    path, truth = customers
+    rows = rows_of(path)
+    rng = np.random.default_rng(0)
+    text = path.read_text(encoding="utf-8")
+    for row in rows[1:]:
+        if rng.random() < 0.1:
+            text = text.replace(f",{row[3]},{row[4]},", f",,{row[4]},")
+    path.write_text(text, encoding="utf-8")
+    refused = run("label", path, "--label", "segment")
+    assert refused.returncode == 1
+    assert "--impute median" in refused.stderr
+    assert list(tmp_path.iterdir()) == [path]
+    done = run("label", path, "--label", "segment", "--impute", "median", "--scale", "robust")
+    assert done.returncode == 0, done.stderr
+    assert "numbers filled with the median" in done.stderr
+    after = rows_of(tmp_path / "customers_labelled.csv")
+    assert np.mean([row[7] == name for row, name in zip(after[1:], truth)]) > 0.9
+
+
+def test_existing_files_are_not_replaced(run, customers, tmp_path):
+    path, _ = customers
+    (tmp_path / "o.csv").write_text("precious")
+    done = run("label", path, "--label", "segment", "--out", "o.csv")
+    assert done.returncode == 1
+    assert "--force" in done.stderr
+    assert (tmp_path / "o.csv").read_text() == "precious"
+    assert run("label", path, "--label", "segment", "--out", "o.csv", "--force").returncode == 0
+    assert (tmp_path / "o.csv").read_text() != "precious"
+    again = run("label", "o.csv", "--label", "segment")
+    assert again.returncode == 1
+    assert "'segment_predicted' already" in again.stderr
+
+
+def test_rows_that_no_label_reaches_are_empty(run, tmp_path):
+    lines = [f"{x},{label}" for x, label in zip(range(5), ["a", "", "", "", "b"])]
+    lines += [f"{1000 + x}," for x in range(5)]
+    (tmp_path / "t.csv").write_text("x,k\n" + "\n".join(lines) + "\n")
+    done = run("label", "t.csv", "--label", "k", "--neighbors", 2)
+    assert done.returncode == 0, done.stderr
+    assert "note         5 of 10 rows have no label" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "warn" not in done.stderr.lower()
+    rows = rows_of(tmp_path / "t_labelled.csv")
+    assert [row[2:] for row in rows[-5:]] == [["", "0.0", "false"]] * 5

@@ -1,0 +1,155 @@
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from phaselabel.cli import main
+from phaselabel.paper import RECIPES, report, reproduce
+from phaselabel.paper.problem import Bench
+from phaselabel.paper.trials import trials
+
+DOCS = Path(__file__).parents[2] / "docs"
+ACCURACY = {"mean", "std", "min", "max"}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The command as a user calls it, twice into the same folder."""
+    out = tmp_path_factory.mktemp("paper")
+    for name in ("three-moons", "swiss-roll"):
+        assert main(["paper", name, "--runs", "2", "--out", str(out), "--json", str(out / "copy.json")]) == 0
+    return out
+
+
+def test_json_has_its_schema(written):
+    doc = json.loads((written / "copy.json").read_text())
+    assert doc == json.loads((written / "paper.json").read_text())
+    assert doc["schema"] == 1
+    assert [e["experiment"] for e in doc["experiments"]] == ["three-moons", "swiss-roll"]
+    moons = doc["experiments"][0]
+    assert (moons["points"], moons["classes"], moons["labels"]) == (1500, 3, 75)
+    variants = [row["variant"] for row in moons["results"]]
+    assert variants[:5] == ["paper", "paper-adaptive", "printed-energy", "ours", "defaults"]
+    assert {"k-means", "spectral", "neighbors", "label-spreading", "svm", "logistic"} < set(variants)
+    for row in moons["results"]:
+        assert {"experiment", "variant", "n_neighbors", "runs", "accuracy", "sweeps", "seconds"} <= set(row)
+        assert set(row["accuracy"]) == set(row["accuracy_all"]) == ACCURACY
+        assert row["runs"] == 2
+        assert 0 <= row["accuracy"]["min"] <= row["accuracy"]["mean"] <= row["accuracy"]["max"] <= 100
+        assert row["seconds"]["flow"] > 0
+    by_variant = {row["variant"]: row for row in moons["results"]}
+    assert by_variant["paper"]["sweeps"] == 1000
+    assert by_variant["paper-adaptive"]["sweeps"] == 51 * 40
+    assert by_variant["ours"]["sweeps"] < 500
+    assert by_variant["ours"]["accuracy"]["mean"] > 94
+    assert moons["reported"]["paper"]["accuracy"] == 95.1
+
+
+def test_pages_and_pictures(written):
+    page = (written / "paper.md").read_text()
+    for words in ("## Three moons", "## Swiss roll", "95.1 (2.33)", "*reported*", "numba", "disagree"):
+        assert words in page
+    web = (written / "paper.html").read_text()
+    assert web.count("data:image/png;base64") == 3
+    assert "http" not in web.split("</head>")[1], "the page needs nothing from elsewhere"
+    pictures = sorted(path.name for path in (written / "paper").glob("*.png"))
+    assert pictures == ["swiss-roll.png", "three-moons-evolution.png", "three-moons-segmentation.png"]
+    for name in pictures:
+        assert f"(paper/{name})" in page
+        assert (written / "paper" / name).stat().st_size < 500_000
+    assert not list(written.rglob("*.part"))
+
+
+def test_resume_makes_only_what_is_missing(tmp_path):
+    bench = Bench(RECIPES["swiss-roll"], seed=3)
+    kept = tmp_path / "runs.jsonl"
+    first = trials(bench, 1, keep=kept)
+    # As if stopped in the middle of a line: the last record is lost, the others stay.
+    kept.write_text(kept.read_text()[:-20])
+    both = trials(bench, 2, keep=kept, resume=True)
+    assert both[: len(first) - 1] == first[:-1]
+    assert both[len(first) - 1].accuracy == first[-1].accuracy
+    assert len(both) == 2 * len(first)
+    # Another seed has nothing to keep.
+    other = trials(Bench(RECIPES["swiss-roll"], seed=4), 1, keep=kept, resume=True)
+    assert other[0].accuracy != first[0].accuracy
+
+
+def test_resume_searches_fixed_points_once(tmp_path, monkeypatch, data_home):
+    kept = tmp_path / "coil.npz"
+    first = Bench(RECIPES["coil"], 0, data_home, keep=kept).problem(0)
+    monkeypatch.setattr("phaselabel.paper.problem.nearest_neighbors", None)
+    again = Bench(RECIPES["coil"], 0, data_home, keep=kept, resume=True).problem(0)
+    for size, graph in first.graphs.items():
+        assert (graph.weights != again.graphs[size].weights).nnz == 0
+
+
+def test_a_missing_set_is_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("PHASELABEL_DATA", raising=False)
+    assert main(["paper", "cows", "--out", str(tmp_path / "out"), "--quiet"]) == 1
+    message = capsys.readouterr().err
+    assert "cows_1_20.npz" in message
+    assert "PHASELABEL_DATA" in message
+    assert message.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_goes_on_without_a_missing_set(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("PHASELABEL_DATA", raising=False)
+    doc = reproduce(("cows", "two-moons"), tmp_path, runs=1)
+    assert list(doc["absent"]) == ["cows"]
+    assert "Not run: The data set cows_1_20.npz" in (tmp_path / "paper.md").read_text()
+    assert {row["variant"] for row in doc["experiments"][0]["results"]} >= {"binary", "paper"}
+
+
+@pytest.mark.parametrize(
+    "words", [["--runs", "0"], ["--runs", "many"], ["--seed", "-1"]], ids=["none", "word", "negative"]
+)
+def test_wrong_numbers_are_usage_errors(words, capsys):
+    with pytest.raises(SystemExit) as done:
+        main(["paper", "three-moons", *words])
+    assert done.value.code == 2
+    assert "whole number" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there(capsys):
+    assert main(["paper", "coil", "--data", os.path.join("no", "such", "folder")]) == 1
+    assert "--data" in capsys.readouterr().err
+
+
+def test_foreign_results_are_not_overwritten(tmp_path, capsys):
+    (tmp_path / "paper.json").write_text(json.dumps({"mine": np.pi}))
+    assert main(["paper", "swiss-roll", "--runs", "1", "--out", str(tmp_path), "--quiet"]) == 1
+    assert "schema" in capsys.readouterr().err
+    assert json.loads((tmp_path / "paper.json").read_text()) == {"mine": np.pi}
+
+
+def test_committed_page_and_results_belong_together():
+    """docs/paper.md and docs/paper.json are written by the command; the promised figures stand in them."""
+    doc = json.loads((DOCS / "paper.json").read_text(encoding="utf-8"))
+    page = (DOCS / "paper.md").read_text(encoding="utf-8")
+    assert [e["experiment"] for e in doc["experiments"]] == list(RECIPES)
+    assert not doc["absent"]
+    means = {}
+    for experiment in doc["experiments"]:
+        assert report.table(experiment) in page
+        assert RECIPES[experiment["experiment"]].description in page
+        ours = next(row for row in experiment["results"] if row["variant"] == "ours")
+        means[experiment["experiment"]] = ours["accuracy"]["mean"]
+    assert means["three-moons"] >= 96.5
+    assert means["swiss-roll"] >= 94.0
+    assert means["mnist"] >= 96.95
+    assert means["cows"] >= 97.5
+
+
+def test_committed_page_shows_only_pictures_of_our_own():
+    page = (DOCS / "paper.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"\((paper/[^)]+)\)", page))
+    kept = {f"paper/{path.name}" for path in (DOCS / "paper").iterdir()}
+    assert shown == kept
+    assert not [name for name in kept if "cows" in name]

@@ -1,0 +1,187 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phaselabel as pl
+from phaselabel import Marks, segment
+
+
+def two_discs(noise=10, seed=0):
+    """Two separate bright discs on dark ground; the truth: 1 ground, 2 discs."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:60, :90]
+    truth = np.ones((60, 90), int)
+    for centre in (22, 68):
+        truth[(x - centre) ** 2 + (y - 30) ** 2 < 144] = 2
+    colours = np.array([[0, 0, 0], [60, 90, 60], [190, 150, 60]])
+    image = np.clip(colours[truth] + rng.normal(0, noise, (60, 90, 3)), 0, 255).astype(np.uint8)
+    return image, truth
+
+
+def one_sided_marks():
+    scribbles = np.zeros((60, 90), np.uint8)
+    scribbles[5, 5:25] = 1
+    scribbles[30, 15:30] = 2
+    return scribbles
+
+
+def test_a_mark_on_one_disc_finds_the_other():
+    image, truth = two_discs()
+    result = segment(image, one_sided_marks())
+    assert np.mean(result.labels == truth) > 0.97
+    assert result.classes == {1: "1", 2: "2"}
+    assert result.confidence.min() >= 0.5
+    wrong = result.labels != truth
+    assert result.confidence[wrong].mean() < result.confidence[~wrong].mean()
+
+
+def test_the_same_bits_every_time():
+    image, _ = two_discs()
+    first, second = (segment(image, one_sided_marks()) for _ in range(2))
+    assert (first.labels == second.labels).all()
+    assert (first.confidence == second.confidence).all()
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda image: image.mean(axis=2),
+        lambda image: image.mean(axis=2).astype(np.uint8),
+        lambda image: image.astype(np.uint16) * 16,
+        lambda image: image.astype(np.float32) / 255,
+        lambda image: np.dstack([image, np.full(image.shape[:2], 255, np.uint8)]),
+        lambda image: image.astype(float) @ np.random.default_rng(0).random((3, 30)),
+    ],
+    ids=["grey float", "grey bytes", "16 bit", "float", "rgba", "30 bands"],
+)
+def test_kinds_of_images(convert):
+    image, truth = two_discs(noise=6)
+    result = segment(convert(image), one_sided_marks(), patch=3)
+    assert np.mean(result.labels == truth) > 0.95
+
+
+def test_ready_made_features_take_the_place_of_patches():
+    image, truth = two_discs(noise=80)
+    features = np.eye(2)[truth - 1] + np.random.default_rng(0).normal(0, 0.05, (60, 90, 2))
+    assert np.mean(segment(image, one_sided_marks(), features=features).labels == truth) == 1
+    with pytest.raises(ValueError, match="features must have the image's height"):
+        segment(image, one_sided_marks(), features=features[1:])
+
+
+def test_flat_areas_are_reached_although_their_pixels_only_know_each_other():
+    _, truth = two_discs()
+    result = segment(np.where(truth == 2, 200, 10).astype(np.uint8), one_sided_marks(), patch=1)
+    assert (result.labels == truth).all()
+
+
+def test_pixels_without_data_get_no_class():
+    image, truth = two_discs()
+    image = image.astype(np.float32)
+    image[:, 40:45] = np.nan
+    result = segment(image, one_sided_marks())
+    assert (result.labels[:, 40:45] == 0).all()
+    assert (result.confidence[:, 40:45] == 0).all()
+    rest = np.isfinite(image[..., 0])
+    assert np.mean((result.labels == truth)[rest]) > 0.97
+
+
+def test_numbers_of_classes_may_be_anything():
+    image, truth = two_discs()
+    scribbles = np.where(one_sided_marks() == 2, 70000, one_sided_marks().astype(int))
+    result = segment(image, scribbles)
+    assert set(np.unique(result.labels)) == {1, 70000}
+    assert np.mean((result.labels == 70000) == (truth == 2)) > 0.97
+
+
+def test_update_equals_segment_with_all_marks():
+    image, _ = two_discs()
+    more = np.zeros((60, 90), int)
+    more[50, 60:80] = 1
+    more[30, 66:70] = 2
+    result = segment(image, one_sided_marks())
+    graph = result.graph
+    assert result.update(more) is result
+    assert result.graph is graph
+    together = np.where(more > 0, more, one_sided_marks())
+    assert (result.labels == segment(image, together).labels).all()
+
+
+def test_update_brings_new_classes_and_takes_marks_away():
+    image, _ = two_discs()
+    image[:8] = (40, 60, 200)
+    result = segment(image, one_sided_marks() * (np.arange(60) > 4)[:, None].astype(np.uint8))
+    sky = Marks.from_strokes([("sky", [(5, 3), (80, 3)])], (60, 90))
+    result.update(sky)
+    assert list(result.classes.values()) == ["1", "2", "sky"]
+    assert np.mean(result.mask("sky")[:7]) > 0.95
+    assert np.mean(result.mask("sky")[12:]) < 0.03  # patches on the rim of a disc resemble those on its edge
+    result.update(np.where(sky.labels > 0, -1, 0))
+    assert list(result.classes.values()) == ["1", "2"]
+    assert set(np.unique(result.labels)) == {1, 2}
+    with pytest.raises(ValueError, match="no class 'sky'"):
+        result.mask("sky")
+
+
+@pytest.mark.parametrize("steps", [("sky",), ("sky", "gone")])
+def test_a_warm_start_knows_new_and_lost_classes(steps):
+    image, _ = two_discs()
+    sky = Marks.from_strokes([("a sky", [(5, 50), (80, 50)])], (60, 90))
+    marks = {"sky": sky, "gone": np.where(sky.labels > 0, -1, 0)}
+    result = segment(image, one_sided_marks())
+    cold = result.solution.n_iter
+    for step in steps:
+        result.update(marks[step], warm=True)
+    assert result.solution.n_iter < cold or len(steps) > 1
+    assert ("a sky" in result.classes.values()) == (len(steps) == 1)
+    assert (result.labels > 0).all()
+
+
+def test_update_refuses_what_does_not_fit_and_changes_nothing():
+    image, _ = two_discs()
+    result = segment(image, one_sided_marks())
+    before = result.labels.copy()
+    with pytest.raises(ValueError, match="wide"):
+        result.update(np.ones((5, 5), int))
+    with pytest.raises(ValueError, match="one class"):
+        result.update(np.where(one_sided_marks() == 2, -1, 0))
+    assert (result.labels == before).all()
+    assert result.classes == {1: "1", 2: "2"}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"patch": 4}, "odd"),
+        ({"position": -1}, "position"),
+        ({"max_pixels": 0}, "max_pixels"),
+        ({"scale": "none"}, "scale"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"n_neighbors": 0}, "n_neighbors"),
+    ],
+)
+def test_parameters_are_checked(options, sentence):
+    image, _ = two_discs()
+    with pytest.raises(ValueError, match=sentence):
+        segment(image, one_sided_marks(), **options)
+
+
+def test_a_tiny_image():
+    result = segment(np.array([[0, 0, 255]], np.uint8), [[1, 0, 2]], patch=1)
+    assert result.labels.tolist() == [[1, 1, 2]]
+
+
+def test_the_result_says_what_it_is():
+    image, _ = two_discs()
+    assert "90 × 60" in repr(segment(image, one_sided_marks()))
+    assert pl.Segmentation is type(segment(image, one_sided_marks()))
+
+
+def test_the_cows_from_nine_strokes(data_home):
+    data = np.load(f"{data_home}/cows_1_20.npz", allow_pickle=False)
+    strokes = pl.read_marks(Path(__file__).parents[2] / "benchmarks/marks/cows.json", data["labels"].shape)
+    result = segment(data["img"], strokes, max_pixels=20_000)  # cells of 2 × 2, for the sake of time
+    found = np.array(["", *result.classes.values()])[result.labels]
+    right = found == data["class_names"][data["labels"]]
+    assert right.mean() > 0.95
+    assert min(right[data["labels"] == k].mean() for k in range(4)) > 0.8

@@ -1,0 +1,53 @@
+"""Hidden labels: found again, honestly counted, and wrong ones pointed out."""
+
+import numpy as np
+import pytest
+
+from phaselabel.holdout import hold_out
+
+
+def test_wrong_labels_are_suspected_and_accuracy_is_that_of_the_rest(digits, digits_graph):
+    _, y = digits
+    rng = np.random.default_rng(0)
+    labels = np.full(len(y), -1)
+    known = rng.choice(len(y), 300, replace=False)
+    labels[known] = y[known]
+    wrong = known[:12]
+    labels[wrong] = (y[wrong] + 1 + rng.integers(0, 8, len(wrong))) % 10
+    held = hold_out(digits_graph, labels)
+    assert set(wrong) <= set(held.rows)
+    assert len(set(wrong) & set(held.suspects())) >= 9
+    assert len(set(held.suspects()) - set(wrong)) <= 6
+    right = held.given == y[held.rows]
+    assert np.mean(held.found[right] == held.given[right]) > 0.93
+    low, high = held.interval()
+    assert low < held.accuracy < high
+
+
+def test_no_label_sees_itself(digits_graph, digits):
+    # Shuffled labels carry nothing; only a leak could find them again.
+    labels = np.full(len(digits[1]), -1)
+    labels[:200] = np.random.default_rng(0).integers(0, 10, 200)
+    assert hold_out(digits_graph, labels).accuracy < 0.25
+
+
+def test_labels_alone_in_their_class_are_not_hidden(digits_graph):
+    labels = np.full(digits_graph.n_vertices, -1)
+    labels[[0, 1, 2]] = 0, 1, 2
+    held = hold_out(digits_graph, labels)
+    assert len(held.rows) == 0
+    assert held.skipped == 3
+    assert held.interval() == (0.0, 1.0)
+    assert np.isnan(held.accuracy)
+    assert not len(held.suspects())
+
+
+@pytest.mark.parametrize("right", [0, 3, 10])
+def test_wilson_interval_holds_the_share(right):
+    from phaselabel.holdout import HeldOut
+
+    given = np.zeros(10, np.int32)
+    found = np.where(np.arange(10) < right, 0, 1).astype(np.int32)
+    low, high = HeldOut(np.arange(10), given, found, np.ones(10), 5, 0).interval()
+    assert 0 <= low <= right / 10 <= high <= 1
+    assert high - low > 0.2
