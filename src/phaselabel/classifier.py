@@ -248,12 +248,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
 
     def _distributions(
-        self, rows: NDArray[np.integer[Any]], confidence: NDArray[np.float64]
+        self, rows: NDArray[np.integer[Any]], confidence: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         """Class probabilities of fitted rows; zeros where no label reaches."""
         edges = self.graph_.normalized[rows]
         votes = np.zeros((len(rows), len(self.classes_)))
         _kernels.vote_shares(edges.indptr, edges.indices, edges.data, self._packed, votes)
+        confidence = self.confidence_[rows] if confidence is None else confidence
         return as_distributions(votes, self.solution_.arm[rows], confidence)
 
     def __sklearn_tags__(self) -> Any:
