@@ -1,5 +1,6 @@
 """A path in, a temporary name beside it out, renamed when all went well and removed when not."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -46,7 +47,10 @@ def replacing(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator
         else:
             os.replace(part, path)
     except OSError as error:
-        if error.filename is None or Path(str(error.filename)) == part:
+        if error.errno is None and "requested and" in str(error):
+            # NumPy's own words for a write that came out short, which is what a full disk looks like to it.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
+        if error.errno is not None and error.filename in (None, str(part)):
             error.filename = str(path)
         raise
     finally:
