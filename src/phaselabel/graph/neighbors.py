@@ -255,7 +255,9 @@ def _dense(task: Task, method: str, recall: float) -> tuple[Found, str, float]:
 def _shortlisted(task: Task, recall: float, insist: bool) -> tuple[Found, str, float]:
     """Search harder until the recall measured is the recall asked for."""
     shortlists = Shortlists(task)
-    settings = shortlists.settings(1 - 0.7 * (1 - recall))
+    # Settings that are best on a small sample do worse elsewhere: with 0.7 of the allowed misses, MNIST's
+    # true recall was 0.988 where 0.99 was asked for.
+    settings = shortlists.settings(1 - 0.4 * (1 - recall))
     while insist or shortlists.pays(settings):
         found = shortlists.search(settings)
         reached = shortlists.recall(found)
