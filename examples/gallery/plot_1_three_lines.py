@@ -20,7 +20,7 @@ right = model.transduction_[50:] == truth[50:]
 print(f"{right.mean():.1%} of the unlabelled rows are right")
 
 # %%
-# Every row has a confidence, from ½ (between two classes) to 1. It is worth looking at the least certain
+# Every row has a confidence, up to 1. It is worth looking at the least certain
 # ones: a
 # label for one of these teaches most.
 

@@ -103,7 +103,7 @@ def gather(
     held = hold_out(model.graph_, labels, **options)
     arm, confidence = np.asarray(solution.arm), np.asarray(model.confidence_)
     reached = arm >= 0
-    histogram = np.histogram(confidence[reached], BINS, (0.5, 1.0))[0]
+    histogram = np.histogram(confidence[reached], BINS, (0.0, 1.0))[0]
     return Report(
         title=title,
         label=label,
@@ -154,7 +154,7 @@ def _color(found: NDArray[np.int64], k: int) -> str:
 def _bands(held: HeldOut) -> list[dict[str, Any]]:
     """How often the flow was right about hidden labels, by how sure it was."""
     edges = [(0.0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.99), (0.99, 1.01)]
-    words = ["not reached", "0.50 to 0.70", "0.70 to 0.90", "0.90 to 0.99", "0.99 and more"]
+    words = ["below 0.50", "0.50 to 0.70", "0.70 to 0.90", "0.90 to 0.99", "0.99 and more"]
     bands = []
     for (low, high), word in zip(edges, words):
         inside = (held.confidence >= low) & (held.confidence < high)
@@ -168,7 +168,7 @@ def _doubtful(model: Any, names: list[str], labels: Any, arm: Any, confidence: A
     """The unlabelled rows that stand nearest to a boundary, and the class on its other side."""
     candidates = np.flatnonzero((labels < 0) & (arm >= 0))
     rows = candidates[np.argsort(confidence[candidates], kind="stable")][:MOST_ROWS]
-    shares = model._distributions(rows)
+    shares = model._distributions(rows, confidence[rows])
     shares[np.arange(len(rows)), arm[rows]] = -1
     return [
         {

@@ -29,7 +29,7 @@ def test_table_report_model_prediction_and_inspection(run, customers, tmp_path):
     assert [row[:7] for row in after] == before
     assert after[0][7:] == ["segment_predicted", "segment_confidence", "segment_reached"]
     assert np.mean([row[7] == name for row, name in zip(after[1:], truth)]) > 0.97
-    assert all(0.5 <= float(row[8]) <= 1 and row[9] == "true" for row in after[1:])
+    assert all(0 < float(row[8]) <= 1 and row[9] == "true" for row in after[1:])
 
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     for word in (

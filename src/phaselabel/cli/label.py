@@ -2,8 +2,7 @@
 
 Reads CSV, TSV, Parquet, JSON lines, Arrow, NPY and NPZ, by the extension. The output has every row and column
 of the input, in order, and three more: NAME_predicted (what the model says, also of rows that have a label),
-NAME_confidence (from 0.5, between classes, to 1; 0 where no label reaches) and NAME_reached. Given labels are
-never changed.
+NAME_confidence (from 0 to 1; 0 where no label reaches) and NAME_reached. Given labels are never changed.
 """
 
 import argparse
