@@ -57,7 +57,7 @@ def methods(recipe: Recipe) -> list[Method]:
             "nothing set (`GinzburgLandauClassifier()`)",
             "ours",
             DEFAULT_NEIGHBORS,
-            lambda problem: _flow(problem, DEFAULT_NEIGHBORS),
+            _as_it_comes,
         )
     )
     for size in recipe.n_neighbors:
@@ -104,6 +104,14 @@ TITLES = {
     "printed-energy": "printed energy (ε·√2)",
     "ours": "ours: start, step and stop by default",
 }
+
+
+def _as_it_comes(problem: Problem) -> Solution:
+    """What the classifier's ``fit`` does once it has its graph."""
+    from phaselabel.classifier import GinzburgLandauClassifier
+
+    labels, classes = problem.labels.astype(np.int32), np.arange(problem.n_classes)
+    return GinzburgLandauClassifier()._flow(problem.graphs[DEFAULT_NEIGHBORS], labels, classes)
 
 
 def _flow(problem: Problem, size: int, **settings: Any) -> Solution:
