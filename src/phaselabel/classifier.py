@@ -24,7 +24,7 @@ from phaselabel.guard import guarded
 from phaselabel.insight import Insight
 from phaselabel.labels import decode, encode
 from phaselabel.sizes import class_sizes
-from phaselabel.spread import is_few, sharpened, spread
+from phaselabel.spread import is_few, separates_badly, sharpened, spread
 from phaselabel.star import State, checked_fidelity, checked_state
 
 log = logging.getLogger(__name__)
@@ -299,9 +299,9 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         Trust in the known labels, or in each one of them. Large values clamp; small ones let a wrong label
         be outvoted.
     init : {"auto", "hub", "random"}, fitted classifier, State or Solution, default="auto"
-        Where the flow starts. "auto" spreads up to 50 labels per class over the graph first, and starts from
-        the hub where there are more. A fitted classifier of the same rows is a warm start: its classes are
-        matched by name.
+        Where the flow starts. "auto" spreads up to five labels per class over the graph first, and starts
+        from the hub where there are more and the graph is good. A fitted classifier of the same rows is a
+        warm start: its classes are matched by name.
     step : "auto" or float, default="auto"
         Time step; "auto" is the largest that is proved stable.
     max_iter : int, default=2000
@@ -444,7 +444,7 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
                 random_state=self.random_state,
                 **settings,
             )
-        if k == 1 or not (is_few(labels, k) or sizes.exact):
+        if k == 1 or not (is_few(labels, k) or sizes.exact or separates_badly(graph, labels)):
             return guarded(graph, labels, k, DRIFT, init="hub", max_iter=self.max_iter, **settings)
         sharp = sharpened(graph)
         state = spread(sharp, labels, k, sizes, checked_fidelity(self.fidelity, labels))

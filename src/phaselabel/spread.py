@@ -15,7 +15,10 @@ from phaselabel.sizes import ClassSizes
 from phaselabel.star import LEAF, State
 
 #: Up to so many labels per class the flow starts from a spread; and tables hold at most so many numbers.
-FEW, LARGEST = 50, 60_000_000
+FEW, LARGEST = 5, 60_000_000
+
+#: From so many edges between known labels the graph is judged; this share of them should be within a class.
+ENOUGH, PURE = 15, 0.75
 
 #: A graph of so many vertices is sharpened twice: its neighbourhoods are small beside its classes.
 LARGE = 10_000
@@ -28,6 +31,19 @@ def is_few(labels: NDArray[np.int32], n_classes: int) -> bool:
     """Whether the labels are too few to start from the hub."""
     known = int((labels >= 0).sum())
     return n_classes > 1 and known <= FEW * n_classes and len(labels) * n_classes <= LARGEST
+
+
+def separates_badly(graph: Graph, labels: NDArray[np.int32]) -> bool:
+    """Whether the edges between known labels, if there are enough to tell, often join different classes.
+
+    On such a graph nothing pins the interface of a long flow, and one class swallows the others.
+    """
+    known = np.flatnonzero(labels >= 0)
+    edges = graph.weights[known][:, known].tocoo()
+    if edges.nnz < 2 * ENOUGH:
+        return False
+    alike = labels[known][edges.row] == labels[known][edges.col]
+    return bool(alike.mean() < PURE)
 
 
 def sharpened(graph: Graph, power: int | None = None) -> Graph:
