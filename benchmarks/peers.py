@@ -137,9 +137,7 @@ def plot(rows, path):
     lines = -(-len(cases) // columns)
     figure, axes = plt.subplots(lines, columns, figsize=(14, 3 * lines), layout="constrained", squeeze=False)
     names = list(CONTENDERS)
-    colors = dict(
-        zip(names, ["#D55E00", "#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#E69F00", "#999999", "#000000"])
-    )
+    colors = dict(zip(names, COLORS, strict=True))
     for axis, case in zip(axes.flat, cases):
         for row in rows:
             if (row["set"], row["labels per class"]) == case:
