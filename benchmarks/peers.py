@@ -145,12 +145,15 @@ def plot(rows, path):
                 axis.scatter(row["seconds"], row["accuracy, %"], color=colors[row["contender"]],
                              marker="*" if ours else "o", s=160 if ours else 40, zorder=3)  # fmt: skip
         axis.set_xscale("log")
+        axis.set_xlim(1e-3, 10)
+        axis.set_xticks([0.001, 0.01, 0.1, 1, 10], ["1 ms", "10 ms", "0.1 s", "1 s", "10 s"])
+        axis.tick_params(axis="x", which="minor", labelbottom=False)
         axis.set_title(f"{case[0]}, {case[1]} per class", fontsize=10)
         axis.grid(alpha=0.3)
     for axis in list(axes.flat)[len(cases) :]:
         axis.set_visible(False)
     for axis in axes[-1]:
-        axis.set_xlabel("seconds")
+        axis.set_xlabel("time")
     for line in axes:
         line[0].set_ylabel("accuracy, %")
     handles = [
