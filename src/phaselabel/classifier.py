@@ -340,7 +340,8 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
     n_iter_ : int
         Sweeps made.
     converged_ : bool
-        Whether labels are quiet and the energy is flat.
+        Whether the flow ended as it should: labels quiet and energy flat or, after a spread or where class
+        sizes drifted, its sweeps cut short on purpose. ``solution_.status`` says which.
     solution_ : Solution
         The flow's whole answer.
     graph_ : Graph
