@@ -68,8 +68,8 @@ def algorithm_1(w_hat, labels, fidelity, u, epsilon, step, sweeps, n_classes):
     return np.array(u)
 
 
-def star(w_hat, labels, fidelity, arm, height, epsilon, steps, sweeps):
-    """The same flow on the star, which also knows the hub (arm -1)."""
+def star(w_hat, labels, fidelity, arm, height, epsilon, sweeps):
+    """The same flow on the star, which also knows the hub (arm -1), with the automatic step."""
     n = len(arm)
     arm, height = list(arm), [float(r) for r in height]
     for _ in range(sweeps):
@@ -81,11 +81,12 @@ def star(w_hat, labels, fidelity, arm, height, epsilon, steps, sweeps):
                 w_hat[i, j] * (r - height[j] if arm[j] == arm[i] else r + height[j]) for j in near
             )
             slope -= 2 / epsilon * r * (0.25 - r**2)
+            stiffness = epsilon * sum(w_hat[i]) + r * (1 + 2 * r) / epsilon
             if labels[i] >= 0:
                 slope += fidelity * (r - 0.5 if arm[i] == labels[i] else r + 0.5)
-                r -= steps[i] / (1 + steps[i] * fidelity) * slope
-            else:
-                r -= steps[i] * slope
+                stiffness += fidelity
+            if slope:
+                r -= slope / stiffness
             r = 1 - r if r > 0.5 else r
             if r < 0:
                 votes = {}

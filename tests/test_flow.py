@@ -38,9 +38,10 @@ def test_energy_never_rises_away_from_class_changes(seed, n_classes, epsilon, fi
         callbacks=lambda sweep, state, energy: seen.append((state, energy.total)),
     )
     mu = np.where(labels >= 0, fidelity, 0)
-    step = 1 / (epsilon * graph.row_sums + 1 / epsilon + mu)
     for (before, high), (after, low) in pairwise(seen):
-        descended = before.height - step * gradient(graph, before, labels, epsilon=epsilon, fidelity=fidelity)
+        r = before.height
+        stiffness = np.maximum(epsilon * graph.row_sums, 1e-30) + r * (1 + 2 * r) / epsilon + mu
+        descended = r - gradient(graph, before, labels, epsilon=epsilon, fidelity=fidelity) / stiffness
         if (descended > 0).all():  # nobody passes the hub, where a class is chosen anew
             np.testing.assert_array_equal(after.arm, before.arm)
             assert low <= high + 1e-12 * seen[0][1]  # what rounding leaves

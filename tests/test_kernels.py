@@ -56,10 +56,7 @@ def test_flow_from_the_hub_equals_the_slow_star(seed):
     graph = random_graph(n, seed, density=0.08)
     labels = few_labels(n, n_classes, seed, share=0.05)
     start = pl.State.at_hub(n).with_labels(labels)
-    steps = 1 / (graph.row_sums + 1)
-    arm, height = naive.star(
-        graph.normalized.toarray(), labels, 30.0, start.arm, start.height, 1.0, steps, 60
-    )
+    arm, height = naive.star(graph.normalized.toarray(), labels, 30.0, start.arm, start.height, 1.0, 60)
     solution = pl.minimize(graph, labels, max_iter=60, tol=0)
     np.testing.assert_array_equal(solution.arm, arm)
     np.testing.assert_allclose(solution.height, height, atol=1e-10)
@@ -128,7 +125,7 @@ def test_blocks_of_one_graph_can_run_apart(digits, digits_graph):
     n = len(labels)
     site = np.zeros(n, _kernels.SITE)
     site["row_sum"], site["fidelity"] = digits_graph.row_sums, np.where(labels >= 0, 30, 0)
-    site["label"], site["step"] = labels, 0.1
+    site["label"], site["stiffness"] = labels, 10 + site["fidelity"]
     ballots = np.zeros((N_BLOCKS, 10), np.float32)
     start = pl.State.at_hub(n).with_labels(labels).packed()
 
@@ -137,7 +134,9 @@ def test_blocks_of_one_graph_can_run_apart(digits, digits_graph):
         for _ in range(30):
             out = np.full_like(state, 0)
             for blocks in parts:
-                _kernels.sweep(*digits_graph.csr, site, np.float32(1), state, out, blocks, ballots)
+                _kernels.sweep(
+                    *digits_graph.csr, site, np.float32(1), np.float32(0), state, out, blocks, ballots
+                )
             state = out
         return state
 

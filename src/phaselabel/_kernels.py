@@ -24,11 +24,11 @@ STATE64 = np.dtype([("height", np.float64), ("arm", np.int64)], align=True)
 
 #: What the flow knows of one vertex besides its state.
 SITE = np.dtype(
-    [("row_sum", np.float32), ("fidelity", np.float32), ("step", np.float32), ("label", np.int32)],
+    [("row_sum", np.float32), ("fidelity", np.float32), ("stiffness", np.float32), ("label", np.int32)],
     align=True,
 )
 SITE64 = np.dtype(
-    [("row_sum", np.float64), ("fidelity", np.float64), ("step", np.float64), ("label", np.int64)],
+    [("row_sum", np.float64), ("fidelity", np.float64), ("stiffness", np.float64), ("label", np.int64)],
     align=True,
 )
 
@@ -167,9 +167,10 @@ def _vote(i, indptr, indices, weights, state, label, ballast, ballot):  # type: 
 
 
 @_kernel(inline=True)
-def _descended(i, indptr, indices, weights, here, epsilon, state):  # type: ignore[no-untyped-def]
+def _descended(i, indptr, indices, weights, here, epsilon, bend, state):  # type: ignore[no-untyped-def]
     """One descent step of vertex i: its new height, its smoothing force R_i and its gap to its label.
 
+    Its step is 1 / (stiffness + bend·r(1 + 2r)); with a step fixed from outside the bend is zero.
     A negative height says that the vertex passed the hub and has yet to vote. Votes are taken in a loop of
     their own: within this one they would keep the compiler from its best code.
     """
@@ -184,7 +185,7 @@ def _descended(i, indptr, indices, weights, here, epsilon, state):  # type: igno
         # A known label is a neighbour of weight μ/ε that sits at its leaf.
         gap = r - half if arm == here.label else r + half
         slope += here.fidelity * gap
-    new = r - here.step * slope
+    new = r - slope / (here.stiffness + bend * r * (number(1) + number(2) * r))
     return min(new, number(1) - new), force, gap  # beyond the leaf it comes down again
 
 
@@ -202,7 +203,7 @@ def _has_moved(old, new):  # type: ignore[no-untyped-def]
 
 
 @_kernel(parallel=True)
-def sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots):  # type: ignore[no-untyped-def]
+def sweep(indptr, indices, weights, site, epsilon, bend, state, out, blocks, ballots):  # type: ignore[no-untyped-def]
     """One synchronous descent step, ``state`` -> ``out``, for the rows of ``blocks``.
 
     Block b holds the rows ``blocks[b]`` to ``blocks[b + 1]``; rows outside all blocks are a boundary that
@@ -210,7 +211,7 @@ def sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots):
     """
     for b in nb.prange(blocks.size - 1):
         for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-            new, _, _ = _descended(i, indptr, indices, weights, site[i], epsilon, state)
+            new, _, _ = _descended(i, indptr, indices, weights, site[i], epsilon, bend, state)
             out[i].height = new
             out[i].arm = state[i].arm
         for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
@@ -220,7 +221,7 @@ def sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots):
 
 
 @_kernel(parallel=True)
-def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, ballots, climb, tally):  # type: ignore[no-untyped-def]
+def watched_sweep(indptr, indices, weights, site, epsilon, bend, state, out, blocks, ballots, climb, tally):  # type: ignore[no-untyped-def]
     """The same step, and ``tally``: the energy of ``state`` (not of ``out``) and who is not at rest.
 
     The energy falls out of the pass: the smoothing term is quadratic, so it equals ε/2 Σ r_i R_i (Euler).
@@ -232,7 +233,7 @@ def watched_sweep(indptr, indices, weights, site, epsilon, state, out, blocks, b
         potential = 0.0
         fidelity = 0.0
         for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-            new, force, gap = _descended(i, indptr, indices, weights, site[i], epsilon, state)
+            new, force, gap = _descended(i, indptr, indices, weights, site[i], epsilon, bend, state)
             r = state[i].height
             smoothing += r * force
             potential += (0.25 - r * r) ** 2
@@ -271,7 +272,7 @@ def wake_around(indptr, indices, old, new, awake):  # type: ignore[no-untyped-de
 
 
 @_kernel(parallel=True)
-def partial_sweep(indptr, indices, weights, site, epsilon, state, rows, fresh, blocks, ballots, awake):  # type: ignore[no-untyped-def]
+def partial_sweep(indptr, indices, weights, site, epsilon, bend, state, rows, fresh, blocks, ballots, awake):  # type: ignore[no-untyped-def]
     """One synchronous step of some ``rows`` in place, everybody else standing still.
 
     Block b holds ``rows[blocks[b]]`` to ``rows[blocks[b + 1]]``; ``fresh`` is scratch of their length. The
@@ -280,7 +281,7 @@ def partial_sweep(indptr, indices, weights, site, epsilon, state, rows, fresh, b
     for b in nb.prange(blocks.size - 1):
         for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
             i = rows[a]
-            new, _, _ = _descended(i, indptr, indices, weights, site[i], epsilon, state)
+            new, _, _ = _descended(i, indptr, indices, weights, site[i], epsilon, bend, state)
             fresh[a].height = new
             fresh[a].arm = state[i].arm
         for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):

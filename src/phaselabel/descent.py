@@ -50,18 +50,20 @@ class Descent:
     def set_epsilon(self, epsilon: float, step: Literal["auto"] | float) -> None:
         """Set ε and the step of every vertex."""
         self.epsilon = self._front["height"].dtype.type(epsilon)
+        pull = epsilon * self._row_sums
         if step == "auto":
-            # Two bounds in one. The Hessian ε(D̂ ± Ŵ) + Φ''/ε + μ is at most diag(2εD̂ + 1/ε + μ), so any
-            # step below twice this one descends. And (½ - r)(εD̂ + 1/ε) bounds the pull towards the leaf, so
-            # with this very step a vertex reaches its leaf at most and never passes it.
-            rate = 1 / (epsilon * self._row_sums + 1 / epsilon)
+            # (½ - r)(εD̂ + r(1 + 2r)/ε) bounds the pull towards the leaf, so that nobody passes it, and the
+            # energy cannot rise (docs/method.md has the proof). Who has no neighbours stays where he is.
+            stiffness, bend = np.maximum(pull, np.finfo(np.float32).tiny), 1 / epsilon
+            self.pace = 1.0
         else:
-            rate = np.full(len(self._row_sums), float(step))
-        #: How long the step is beside the automatic one; slow motion must not be taken for rest.
-        self.pace = float(np.mean(rate * (epsilon * self._row_sums + 1 / epsilon)))
+            stiffness, bend = np.full(len(pull), 1 / float(step)), 0.0
+            #: How long the step is beside the automatic one; slow motion must not be taken for rest.
+            self.pace = float(np.mean(step * (pull + 1 / epsilon)))
+        self._bend = self.epsilon.dtype.type(bend)
         # Fidelity is stiff (the paper's COIL run has dt μ = 2), so it is treated implicitly; that is the
         # same as shortening the step of the labelled vertices.
-        self._site["step"] = rate / (1 + rate * self._fidelity)
+        self._site["stiffness"] = stiffness + self._fidelity
 
     def look(self) -> tuple[Energy, dict[str, int]]:
         """Make one sweep; answer the energy before it, and how many vertices are not at rest."""
@@ -74,6 +76,12 @@ class Descent:
         counts = {name: int(self._tally[name].sum()) for name in ("unsettled", "moving", "waiting")}
         self._moving = counts["moving"]
         return Energy(**terms), counts
+
+    def energy(self) -> Energy:
+        """The energy of the present state."""
+        now, _ = self.look()
+        self.undo()
+        return now
 
     def advance(self, sweeps: int) -> None:
         """Make sweeps, unobserved; while few vertices move, only of those and their neighbours."""
@@ -94,12 +102,21 @@ class Descent:
         cuts = np.linspace(0, len(rows), N_BLOCKS + 1).astype(np.int64)
         scratch = self._ballots, self._awake
         _kernels.partial_sweep(
-            *self._csr, self._site, self.epsilon, self._front, rows, self._back, cuts, *scratch
+            *self._csr, self._site, self.epsilon, self._bend, self._front, rows, self._back, cuts, *scratch
         )
         self.n_iter += 1
 
     def _arguments(self) -> tuple[Any, ...]:
-        return (*self._csr, self._site, self.epsilon, self._front, self._back, self._blocks, self._ballots)
+        return (
+            *self._csr,
+            self._site,
+            self.epsilon,
+            self._bend,
+            self._front,
+            self._back,
+            self._blocks,
+            self._ballots,
+        )
 
     def _turn(self) -> None:
         self._front, self._back = self._back, self._front

@@ -71,7 +71,8 @@ def evaluate(
     state, mu, gap = _checked(graph, state, labels, epsilon, fidelity)
     r = np.asarray(state.height, np.float64)
     return Energy(
-        smoothing=float(0.5 * epsilon * (r @ _forces(graph, state))),  # Euler: quadratic, so ½⟨r, ∂E⟩
+        # Euler: quadratic, so ½⟨r, ∂E⟩. Not by BLAS, whose threads would go on spinning beside the next flow.
+        smoothing=float(0.5 * epsilon * np.sum(r * _forces(graph, state))),
         potential=float(0.5 / epsilon * np.sum((0.25 - r**2) ** 2)),
         fidelity=float(0.5 * np.sum(mu * gap**2)),
     )

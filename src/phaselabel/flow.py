@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from phaselabel.descent import Descent
-from phaselabel.energy import Energy, check_epsilon, evaluate
+from phaselabel.energy import Energy, check_epsilon
 from phaselabel.graph import Graph
 from phaselabel.star import State, checked_fidelity, checked_labels, checked_state
 
@@ -130,8 +130,8 @@ def minimize(
         Where to start. At the hub nobody has a class and there is nothing random; "random" is the paper's
         start; a state or an earlier solution is a warm start. Known labels start at their leaves.
     step : "auto" or float, default="auto"
-        Time step dt. "auto" gives each vertex ``1 / (ε Σ_j ŵ_ij + 1/ε)``: with it the energy cannot rise
-        while no vertex changes class, and no vertex can shoot past its leaf.
+        Time step dt. "auto" gives a vertex at height r ``1 / (ε Σ_j ŵ_ij + r(1 + 2r)/ε)``: with it the
+        energy cannot rise while no vertex changes class, and no vertex can shoot past its leaf.
     max_iter : int, default=2000
         Sweeps at the most.
     tol : float, default=1e-4
@@ -188,8 +188,7 @@ def minimize(
             break
     final = descent.state()
     if not stopped:
-        last = evaluate(graph, final, labels, epsilon=float(descent.epsilon), fidelity=fidelity)
-        trace.append((descent.n_iter, last))
+        trace.append((descent.n_iter, descent.energy()))
     status = rest.status(descent.n_iter, stopped, isinstance(epsilon, Geometric))
     converged = rest.found and not stopped
     return Solution(final.arm, final.height, as_trace(trace), descent.n_iter, status, converged)
@@ -199,7 +198,7 @@ class _Rest:
     """Whether the flow has come to rest: labels quiet and energy flat, or the energy no longer falls."""
 
     #: So many looks without a new lowest energy are rest, though a few vertices may flip for ever.
-    PATIENCE = 10
+    PATIENCE = 3
 
     def __init__(self, tol: float, n_vertices: int) -> None:
         self.tol, self.n_vertices = tol, n_vertices
@@ -219,7 +218,7 @@ class _Rest:
         quiet = tally["unsettled"] <= self.tol * self.n_vertices and tally["waiting"] == self._waiting
         self._stale = 0 if now < self._lowest - 1e-7 * scale else self._stale + 1
         self._lowest = min(self._lowest, now)
-        stale = self._stale >= self.PATIENCE and tally["waiting"] == self._waiting
+        stale = self._stale * min(1.0, pace) >= self.PATIENCE and tally["waiting"] == self._waiting
         self._previous, self._waiting = now, tally["waiting"]
         self.flipping = 0 if quiet else tally["unsettled"]
         self.found = self.tol > 0 and ((flat and quiet) or stale)
