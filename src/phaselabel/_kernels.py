@@ -327,39 +327,62 @@ def vote_shares(indptr, indices, weights, state, out):  # type: ignore[no-untype
 # -- the graph -----------------------------------------------------------------------------------------
 
 
-@_kernel()
-def one_sided(indices):  # type: ignore[no-untyped-def]
-    """For each vertex, how many vertices count it as a neighbour without being its neighbour."""
-    extra = np.zeros(indices.shape[0], np.int64)
-    for i in range(indices.shape[0]):
-        for j in indices[i]:
-            mutual = False
-            for back in indices[j]:
-                mutual |= back == i
-            extra[j] += not mutual
-    return extra
+@_kernel(parallel=True)
+def scaled_squares(indices, distances, tau, tau_of_points, out):  # type: ignore[no-untyped-def]
+    """out_im = d² / (τ_i τ_j); where one scale is 0 the other stands in for it, where both are, d itself."""
+    for i in nb.prange(indices.shape[0]):
+        for m in range(indices.shape[1]):
+            d, near, far = distances[i, m], tau[i], tau_of_points[indices[i, m]]
+            if near == 0:
+                near = far if far > 0 else d
+            if far == 0:
+                far = near
+            # Ratios first: a product of scales may over- or underflow where the quotient is harmless.
+            out[i, m] = (d / near) * (d / far) if d > 0 else 0.0
 
 
-@_kernel()
-def symmetrize(indices, values, indptr, out_indices, out_values):  # type: ignore[no-untyped-def]
-    """Fill a CSR matrix with every pair of which one is the other's neighbour ("or" symmetry)."""
-    n, k = indices.shape
-    filled = indptr[:-1].copy()
-    for i in range(n):
-        for m in range(k):
-            out_indices[filled[i]] = indices[i, m]
-            out_values[filled[i]] = values[i, m]
-            filled[i] += 1
-    for i in range(n):
-        for m in range(k):
-            j = indices[i, m]
-            mutual = False
-            for back in indices[j]:
-                mutual |= back == i
-            if not mutual:
-                out_indices[filled[j]] = i
-                out_values[filled[j]] = values[i, m]
-                filled[j] += 1
+@_kernel(inline=True)
+def _lists(indices, i, j):  # type: ignore[no-untyped-def]
+    """Whether j is among the neighbours of i."""
+    found = False
+    for m in range(indices.shape[1]):
+        found |= indices[i, m] == j
+    return found
+
+
+@_kernel(parallel=True)
+def one_sided(indices, blocks, out):  # type: ignore[no-untyped-def]
+    """For each vertex, how many vertices count it as a neighbour without being its neighbour.
+
+    Every block of vertices goes through all lists and minds only its own: nobody writes for others.
+    """
+    for b in nb.prange(blocks.size - 1):
+        for i in range(indices.shape[0]):
+            for m in range(indices.shape[1]):
+                j = indices[i, m]
+                if blocks[b] <= j < blocks[b + 1] and not _lists(indices, j, i):
+                    out[j] += 1
+
+
+@_kernel(parallel=True)
+def symmetrize(indices, values, indptr, blocks, filled, out_indices, out_values):  # type: ignore[no-untyped-def]
+    """Fill a CSR matrix with every pair of which one is the other's neighbour ("or" symmetry).
+
+    A vertex's own neighbours come first, then those who count it as theirs, in the order of their numbers.
+    """
+    for b in nb.prange(blocks.size - 1):
+        for i in range(blocks[b], blocks[b + 1]):
+            for m in range(indices.shape[1]):
+                out_indices[indptr[i] + m] = indices[i, m]
+                out_values[indptr[i] + m] = values[i, m]
+            filled[i] = indptr[i] + indices.shape[1]
+        for i in range(indices.shape[0]):
+            for m in range(indices.shape[1]):
+                j = indices[i, m]
+                if blocks[b] <= j < blocks[b + 1] and not _lists(indices, j, i):
+                    out_indices[filled[j]] = i
+                    out_values[filled[j]] = values[i, m]
+                    filled[j] += 1
 
 
 @_kernel()

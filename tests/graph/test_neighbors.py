@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 import naive
-from phaselabel import Neighbors, nearest_neighbors
+from phaselabel import Neighbors, extend_graph, nearest_neighbors, similarity_graph
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -282,9 +282,32 @@ def test_parts_are_counted_and_joined_by_the_shortest_edges():
 
 @given(arrays(np.int8, st.tuples(st.integers(3, 40), st.integers(1, 2)), elements=st.integers(-60, 60)))
 def test_bridges_make_a_minimal_spanning_forest(X):
-    from phaselabel import similarity_graph
-
     joined = nearest_neighbors(X, 1, connect=True)
     apart = nearest_neighbors(X, 1)
     assert len(joined.bridges) == apart.n_components - 1
     assert similarity_graph(joined).n_components == 1
+
+
+def test_bridges_are_refused_before_any_search_where_they_cannot_be_built():
+    X = cloud(n=30)
+    for options in ({"metric": "manhattan"}, {"queries": X[:3]}):
+        with pytest.raises(ValueError, match="connect=True needs dense rows"):
+            nearest_neighbors(X, 3, connect=True, **options)
+    with pytest.raises(ValueError, match="connect=True needs dense rows"):
+        nearest_neighbors(sparse.csr_array(X), 3, connect=True)
+
+
+def test_points_added_far_away_are_counted_as_a_part_of_their_own():
+    X = np.array([[0.0], [1.0], [10.0], [11.5]])
+    joined = nearest_neighbors(X, 1, connect=True)
+    _, extended = extend_graph(similarity_graph(joined), joined, X, [[200.0], [201.0]])
+    assert extended.n_components == 2
+
+
+@pytest.mark.parametrize("X", [cloud(n=100), sparse.csr_array(cloud(n=100))], ids=["dense", "sparse"])
+def test_the_memory_is_stated_before_the_search(X, caplog):
+    with caplog.at_level("INFO", "phaselabel"):
+        nearest_neighbors(X, 3)
+    first, last = [record.getMessage() for record in caplog.records]
+    assert "MiB besides the data" in first
+    assert "recall" in last

@@ -21,11 +21,14 @@ class Bridges:
         return len(self.heads)
 
 
-def parts(indices: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+def parts(indices: NDArray[np.integer[Any]], bridges: Bridges | None = None) -> NDArray[np.int32]:
     """The number of the connected part of every row, when every row is joined to its neighbours."""
     n, k = indices.shape
     indptr = np.arange(0, n * k + 1, k)
     joined = sparse.csr_array((np.ones(n * k, np.int8), indices.ravel(), indptr), shape=(n, n))
+    if bridges is not None and len(bridges):
+        ends = bridges.heads, bridges.tails
+        joined = joined + sparse.csr_array((np.ones(len(bridges), np.int8), ends), shape=(n, n))
     labels: NDArray[np.int32] = connected_components(joined, directed=False)[1]
     return labels
 

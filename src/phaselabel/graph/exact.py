@@ -102,6 +102,13 @@ def exact(task: Task) -> Found:
     return found
 
 
+def exact_memory(task: Task) -> float:
+    """MiB needed besides the data: the points in single precision, one block, the answer."""
+    copy = min(task.working_memory, 4 * len(task.points) * task.points.width)
+    block = min(task.working_memory, 16_384 * (4 * task.points.width + 12 * (task.reach + MARGIN)))
+    return (copy + block + 12 * task.n_neighbors * len(task.queries)) / 2**20
+
+
 def outside(points: Rows, rows: NDArray[np.int64], part: NDArray[np.int32]) -> Found:
     """For each of ``rows``, the nearest point of another part."""
     found = np.empty(len(rows), np.int32), np.empty(len(rows), np.float64)
@@ -164,6 +171,16 @@ def _tree(task: Task, size: int) -> Callable[..., tuple[Any, Any, Any]]:
 # -- sparse rows, and other metrics --------------------------------------------------------------------
 
 
+#: Blocks of sparse queries that are compared side by side.
+SPARSE_BLOCKS = 16
+
+
+def sparse_memory(points: SparseRows, queries: SparseRows, n_neighbors: int) -> float:
+    """MiB needed besides the data: the inverted file, a row of products for every block, the answer."""
+    inverted = 12 * points.matrix.nnz + 8 * points.matrix.shape[1]
+    return (inverted + 8 * SPARSE_BLOCKS * len(points) + 12 * n_neighbors * len(queries)) / 2**20
+
+
 def exact_sparse(
     points: SparseRows, queries: SparseRows, n_neighbors: int, itself: bool, tick: Tick
 ) -> Found:
@@ -174,7 +191,14 @@ def exact_sparse(
     for start in range(0, len(queries), 4096):
         rows = np.arange(start, min(start + 4096, len(queries)))
         kernels.scan_sparse(
-            *_csr(queries), rows, *_csr(inverted), points.squares, queries.squares, itself, 16, *found
+            *_csr(queries),
+            rows,
+            *_csr(inverted),
+            points.squares,
+            queries.squares,
+            itself,
+            SPARSE_BLOCKS,
+            *found,
         )
         kernels.measure_sparse(*_csr(queries), rows, *_csr(points), *found)
         tick(len(rows))
@@ -187,8 +211,8 @@ def _csr(matrix: Any) -> tuple[Any, Any, Any]:
 
 
 def exact_by_metric(
-    X: Any, queries: Any, n_neighbors: int, metric: str, working_memory: float
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    X: Any, queries: Any, n_neighbors: int, metric: str, working_memory: float, tick: Tick
+) -> Found:
     """Any metric that scikit-learn knows by name."""
     import sklearn
     from sklearn.neighbors import NearestNeighbors
@@ -203,11 +227,17 @@ def exact_by_metric(
             UserWarning,
             stacklevel=3,
         )
-    with sklearn.config_context(working_memory=working_memory):
-        index = NearestNeighbors(n_neighbors=min(n_neighbors + itself + MARGIN, n), metric=metric, n_jobs=-1)
-        distances, indices = index.fit(X).kneighbors(sought)
-    if itself:
-        distances[indices == np.arange(m)[:, None]] = np.inf
-    order = np.lexsort((indices, distances), axis=1)[:, :n_neighbors]
-    nearest = np.take_along_axis(indices, order, 1).astype(np.int32)
-    return nearest, np.take_along_axis(distances, order, 1).astype(np.float64)
+    size = min(n_neighbors + itself + MARGIN, n)
+    index = NearestNeighbors(n_neighbors=size, metric=metric, n_jobs=-1).fit(X)
+    found = np.empty((m, n_neighbors), np.int32), np.empty((m, n_neighbors), np.float64)
+    for start in range(0, m, 4096):
+        rows = np.arange(start, min(start + 4096, m))
+        with sklearn.config_context(working_memory=working_memory):
+            distances, indices = index.kneighbors(sought[rows])
+        if itself:
+            distances[indices == rows[:, None]] = np.inf
+        order = np.lexsort((indices, distances), axis=1)[:, :n_neighbors]
+        found[0][rows] = np.take_along_axis(indices, order, 1)
+        found[1][rows] = np.take_along_axis(distances, order, 1)
+        tick(len(rows))
+    return found

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from phaselabel.graph.bridges import Bridges, bridge, parts
-from phaselabel.graph.exact import TREE_WIDTH, Found, Task, exact, exact_by_metric, exact_sparse, outside
+from phaselabel.graph.exact import (
+    TREE_WIDTH,
+    Found,
+    Task,
+    Tick,
+    exact,
+    exact_by_metric,
+    exact_memory,
+    exact_sparse,
+    outside,
+    sparse_memory,
+)
 from phaselabel.graph.rows import Rows, SparseRows
 from phaselabel.graph.shortlist import Shortlists
 
@@ -53,7 +64,7 @@ class Neighbors:
     @cached_property
     def n_components(self) -> int:
         """How many separate parts the rows fall into, when each is joined to its neighbours."""
-        return int(parts(self.indices).max(initial=-1)) + 1 if self.bridges is None else 1
+        return int(parts(self.indices, self.bridges).max(initial=-1)) + 1
 
     @property
     def n_neighbors(self) -> int:
@@ -165,8 +176,13 @@ def nearest_neighbors(
     [1, 0, 1]
     """
     _check_choices(metric, method, recall, working_memory)
+    if connect and (queries is not None or sparse.issparse(X) or metric not in FAST):
+        raise ValueError(
+            "connect=True needs dense rows, no queries, and metric='euclidean' or 'cosine'; leave it out."
+        )
     if metric not in FAST:
-        return _by_metric(X, n_neighbors, metric, queries, working_memory)
+        with _bar(np.shape(X if queries is None else queries)[0], progress) as tick:
+            return _by_metric(X, n_neighbors, metric, queries, working_memory, tick)
     kind: Any = SparseRows if sparse.issparse(X) else Rows
     points = kind.take(X, FAST[metric])
     itself = queries is None
@@ -174,6 +190,7 @@ def nearest_neighbors(
     sought = points if itself else kind.take(queries, FAST[metric], "queries", like=points)
     with _bar(len(sought), progress) as tick:
         if kind is SparseRows:
+            _announce(sought, sparse_memory(points, sought, n_neighbors))
             found, done, reached = exact_sparse(points, sought, n_neighbors, itself, tick), "exact", 1.0
             power = points.power
         else:
@@ -185,8 +202,6 @@ def nearest_neighbors(
     cosine = FAST[metric] == "cosine"
     if not connect:
         return Neighbors(indices, _distances(squares, cosine, power), done, reached)
-    if not itself or kind is SparseRows:
-        raise ValueError("connect=True needs dense rows and no queries; leave it out.")
     joined = bridge(indices, lambda rows, part: outside(points, rows, part))
     joined = replace(joined, distances=_distances(joined.distances, cosine, power))
     log.info("Joined %d parts by bridges.", len(joined) + 1)
@@ -230,13 +245,15 @@ def _bar(total: int, wanted: bool) -> Iterator[Any]:
         yield bar.update
 
 
-def _by_metric(X: Any, n_neighbors: int, metric: str, queries: Any, working_memory: float) -> Neighbors:
+def _by_metric(
+    X: Any, n_neighbors: int, metric: str, queries: Any, working_memory: float, tick: Tick
+) -> Neighbors:
     from sklearn.utils import check_array
 
     points = check_array(X, accept_sparse="csr", input_name="X")
     sought = None if queries is None else check_array(queries, accept_sparse="csr", input_name="queries")
     check_n_neighbors(n_neighbors, points.shape[0], queries is None)
-    found = exact_by_metric(points, sought, n_neighbors, metric, working_memory)
+    found = exact_by_metric(points, sought, n_neighbors, metric, working_memory, tick)
     return Neighbors(*found, "exact", 1.0)
 
 
@@ -246,10 +263,14 @@ def _dense(task: Task, method: str, recall: float) -> tuple[Found, str, float]:
     few = not task.itself and len(task.queries) < len(task.points) / 20  # an index would cost more
     quick = effort < QUICK or few or task.points.width <= TREE_WIDTH
     if method == "exact" or recall == 1 or (method == "auto" and quick):
+        _announce(task.queries, exact_memory(task))
         return exact(task), "exact", 1.0
-    expected = Shortlists.memory(task)
-    log.info("Neighbours of %d rows will take about %.0f MiB besides the data.", len(task.queries), expected)
+    _announce(task.queries, Shortlists.memory(task))
     return _shortlisted(task, recall, insist=method == "shortlist")
+
+
+def _announce(queries: Rows | SparseRows, memory: float) -> None:
+    log.info("Neighbours of %d rows will take about %.0f MiB besides the data.", len(queries), memory)
 
 
 def _shortlisted(task: Task, recall: float, insist: bool) -> tuple[Found, str, float]:

@@ -14,6 +14,9 @@ from phaselabel.graph.neighbors import Neighbors, nearest_neighbors
 
 log = logging.getLogger(__name__)
 
+#: Parts of the graph that are made symmetric side by side, whatever the number of threads.
+N_BLOCKS = 16
+
 
 def similarity_graph(
     neighbors: Neighbors | tuple[Any, Any],
@@ -52,19 +55,27 @@ def similarity_graph(
     found = _checked(neighbors)
     tau = local_scales(found, scale_neighbor)
     # Far below e^-80 single precision ends, and an outlier would fall out of the graph.
-    values = np.exp(-np.minimum(scaled_squares(found, tau, tau), 80.0)).astype(dtype)
-    indices = found.indices
-    indptr = np.concatenate([[0], np.cumsum(found.n_neighbors + _kernels.one_sided(indices))])
-    columns = np.empty(indptr[-1], np.int32)
-    data = np.empty(indptr[-1], dtype)
-    _kernels.symmetrize(indices, values, indptr, columns, data)
-    matrix = sparse.csr_array((data, columns, indptr), shape=(len(indices),) * 2)
+    squares = scaled_squares(found, tau, tau)
+    values = np.exp(-np.minimum(squares, 80.0, out=squares), out=squares).astype(dtype)
+    matrix = _symmetric(found.indices, values)
     if found.bridges is not None and len(found.bridges):
-        matrix = matrix.maximum(_bridging(found, tau, dtype, data))
+        matrix = matrix.maximum(_bridging(found, tau, dtype, matrix.data))
     graph = Graph.from_symmetric(matrix)
     if graph.n_components > 1:
         log.info("The graph falls into %d components.", graph.n_components)
     return graph
+
+
+def _symmetric(indices: NDArray[np.integer[Any]], values: NDArray[Any]) -> sparse.csr_array:
+    """The matrix of all pairs of which one is among the other's neighbours."""
+    n, k = indices.shape
+    blocks = np.linspace(0, n, N_BLOCKS + 1).astype(np.int64)
+    extra = np.zeros(n, np.int64)
+    _kernels.one_sided(indices, blocks, extra)
+    indptr = np.concatenate([[0], np.cumsum(k + extra)])
+    columns, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], values.dtype)
+    _kernels.symmetrize(indices, values, indptr, blocks, extra, columns, data)
+    return sparse.csr_array((data, columns, indptr), shape=(n, n))
 
 
 def _bridging(found: Neighbors, tau: NDArray[np.float64], dtype: Any, weights: Any) -> sparse.csr_array:
@@ -188,14 +199,9 @@ def scaled_squares(
 ) -> NDArray[np.float64]:
     """``|x_i - x_j|² / (τ_i τ_j)``; where one scale is 0 the other stands in for it."""
     distances = np.asarray(neighbors.distances, np.float64)
-    mine = np.broadcast_to(tau[:, None], distances.shape)
-    theirs = tau_of_points[neighbors.indices]
-    # Ratios first: a product of scales may over- or underflow where the quotient is harmless.
-    near = np.where(mine > 0, mine, np.where(theirs > 0, theirs, distances))
-    far = np.where(theirs > 0, theirs, near)
-    near = np.divide(distances, near, out=np.zeros_like(distances), where=distances > 0)
-    far = np.divide(distances, far, out=np.zeros_like(distances), where=distances > 0)
-    return near * far
+    out = np.empty_like(distances)
+    _kernels.scaled_squares(neighbors.indices, distances, tau, tau_of_points, out)
+    return out
 
 
 def _checked(neighbors: Neighbors | tuple[Any, Any]) -> Neighbors:
