@@ -135,15 +135,25 @@ def _same_width(given: int, expected: int, name: str) -> None:
 
 def _checked(X: Any, name: str) -> NDArray[Any]:
     """Any table as an array that the kernels can read; copied only if its type leaves no choice."""
-    from sklearn.utils import check_array
+    values = X
+    if not _is_plain(X):
+        from sklearn.utils import check_array  # a second to import, so only where there is something to check
 
-    values = check_array(X, dtype="numeric", input_name=name, ensure_min_features=1)
+        values = check_array(X, dtype="numeric", input_name=name, ensure_min_features=1)
     if values.dtype == bool:
         return values.view(np.uint8)
     if values.dtype in (np.uint8, np.float32, np.float64):
         return np.asarray(values)
     # Three types of number are enough to compile the kernels for; these conversions lose nothing.
     return values.astype(np.float32 if np.can_cast(values.dtype, np.float32) else np.float64)
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether X is beyond doubt a table of finite numbers already."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or not X.size or X.dtype.kind not in "buif":
+        return False
+    with np.errstate(all="ignore"):
+        return X.dtype.kind != "f" or bool(np.isfinite(X.sum(dtype=np.float64)))
 
 
 def _power_of_two(values: NDArray[Any]) -> float:

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 from phaselabel.graph.exact import Found, Task
 from phaselabel.graph.rows import Rows
 
-#: Rows whose true neighbours are found to choose the settings, and as many again to measure the recall.
-PROBES = 192
+#: Rows whose true neighbours are found: a third to choose the settings, the others to measure the recall.
+TRIALS = 576
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Shortlists:
         with threadpool_limits(1, "blas"):
             self.directions = _directions(task.points, min(width, task.points.width))
         self.width = self.directions.shape[1]
-        self.trial = _Trial(task, 2 * PROBES)
+        self.trial = _Trial(task, TRIALS)
         self.projected = np.empty((len(task.points), self.width), np.float32)
         for part, block in task.points.blocks(min(task.block_rows(8 * task.points.width), 8_192)):
             np.matmul(block, self.directions, out=self.projected[part])
@@ -99,7 +99,7 @@ class Shortlists:
         """The cheapest settings that would have found this share of the trial rows' true neighbours."""
         import faiss
 
-        sought, true = self.trial.half(0)
+        sought, true = self.trial.for_choosing()
         projected = self.project(sought)
         gaps = faiss.pairwise_distances(projected, self.means)
         place = np.argsort(np.argsort(gaps, axis=1, kind="stable"), axis=1)
@@ -167,7 +167,7 @@ class Shortlists:
 
     def recall(self, found: Found) -> float:
         """The share of true neighbours in the answer to rows that had no part in choosing the settings."""
-        sought, true = self.trial.half(1)
+        sought, true = self.trial.for_measuring()
         exact_found = self.task.empty()
         self.task.rerank(sought, np.ascontiguousarray(true), exact_found)
         last = exact_found[1][sought, -1:] * (1 + 1e-6)
@@ -194,9 +194,16 @@ class _Trial:
         self.squares = np.take_along_axis(self.squares, order, 1)
         self.ids = np.take_along_axis(self.ids, order, 1)
 
-    def half(self, which: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Every other row, and its neighbours."""
-        rows, ids = self.rows[which::2], self.ids[which::2]
+    def for_choosing(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A third of the rows, and their neighbours."""
+        return self._part(slice(max(1, len(self.rows) // 3)))
+
+    def for_measuring(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The other rows, and their neighbours."""
+        return self._part(slice(max(1, len(self.rows) // 3) if len(self.rows) > 1 else 0, None))
+
+    def _part(self, which: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        rows, ids = self.rows[which], self.ids[which]
         if not self.task.itself:
             return rows, ids
         others = ids != rows[:, None]
