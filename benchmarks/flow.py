@@ -160,37 +160,48 @@ def growth(n):
 
 
 def main():
-    """Measure, print, and write the section."""
+    """Measure, print, and write the sections."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=float, nargs="*", default=[1e5, 1e6, 1e7])
+    parser.add_argument("--only", choices=["kernel", "growth"])
+    parser.add_argument("--sizes", type=float, nargs="+", default=[1e5, 1e6, 1e7])
     parser.add_argument("--growth", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.growth:
         print(json.dumps(growth(arguments.growth)))
         return
+    if arguments.only != "growth":
+        measure_flow()
+    if arguments.only != "kernel":
+        measure_growth(arguments.sizes)
+
+
+def measure_flow():
+    """One sweep, and whole flows."""
     graphs = [("digits", *digits(), 2)]
-    text = ""
     if data_home():
         graph, y = mnist()
         graphs.append(("MNIST", graph, y, 250))
     kernels = [kernel(*case) for case in graphs]
     print(table(kernels))
-    text += "One sweep. The product is the faster of scipy's and a parallel numba one.\n\n" + table(kernels)
+    text = "One sweep. The product is the faster of scipy's and a parallel numba one.\n\n" + table(kernels)
     runs = flows(graph, y) if data_home() else []
     if runs:
         print(table(runs))
         text += "\n\nWhole flows on MNIST's graph (10 neighbours, raw pixels).\n\n" + table(runs)
-    sizes = []
-    for n in arguments.sizes:
+    results = {"kernels": kernels, "flows": runs}
+    write_section("flow", "The flow", "python benchmarks/flow.py --only kernel", text, results)
+
+
+def measure_growth(sizes):
+    """The same on ever larger graphs, each in a process of its own."""
+    rows = []
+    for n in sizes:
         command = [sys.executable, __file__, "--growth", str(int(n))]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        sizes.append(json.loads(done.stdout.splitlines()[-1]))
-        print(table(sizes[-1:]))
-    if sizes:
-        text += "\n\nGrowth: a mixture of 20 Gaussians in space, 50 labels per class.\n\n" + table(sizes)
-    write_section(
-        "flow", "The flow", "make bench", text, {"kernels": kernels, "flows": runs, "growth": sizes}
-    )
+        rows.append(json.loads(done.stdout.splitlines()[-1]))
+        print(table(rows[-1:]), flush=True)
+    text = "A mixture of 20 Gaussians in space, 50 labels per class.\n\n" + table(rows)
+    write_section("flow-growth", "The flow: growth", "python benchmarks/flow.py --only growth", text, rows)
 
 
 if __name__ == "__main__":
