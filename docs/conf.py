@@ -1,5 +1,8 @@
 """How the handbook is built: `make docs`."""
 
+from docutils.nodes import SkipNode
+from docutils.utils.math.latex2mathml import tex2mathml
+
 from phaselabel import __version__
 
 project = "phaselabel"
@@ -12,7 +15,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["colon_fence"]
@@ -23,7 +25,9 @@ autodoc_typehints = "none"
 autodoc_default_options = {"exclude-members": "set_score_request, get_metadata_routing"}
 napoleon_numpy_docstring = True
 napoleon_use_ivar = True
+toc_object_entries_show_parents = "hide"
 highlight_language = "none"
+html_math_renderer = "mathml"
 exclude_patterns = ["_build", "sg_execution_times.rst"]
 # Links into the repository, from pages that are read there too, lead nowhere in the handbook.
 suppress_warnings = ["myst.xref_missing", "config.cache"]
@@ -52,3 +56,19 @@ html_theme_options = {
 }
 html_sidebars = {"*": []}
 html_show_sourcelink = False
+
+#: Characters of our docstrings that docutils' converter knows by their TeX names only.
+TEX = {"←": r"\leftarrow ", "∂": r"\partial ", "≥": r"\geq ", "⟨": r"\langle ", "⟩": r"\rangle "}
+
+
+def _mathml(writer, node):
+    """Formulas as MathML, which browsers draw themselves: nothing is fetched from elsewhere."""
+    block = node.tagname == "math_block"
+    tex = "".join(TEX.get(character, character) for character in node.astext())
+    writer.body.append(tex2mathml(tex, as_block=block))
+    raise SkipNode
+
+
+def setup(app):
+    """Tell Sphinx about it."""
+    app.add_html_math_renderer("mathml", inline_renderers=(_mathml, None), block_renderers=(_mathml, None))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import phaselabel
 from tablefiles import write_customers
 
 ROOT = Path(__file__).parents[1]
@@ -84,6 +85,11 @@ def test_gallery_runs(script, tmp_path):
         env=os.environ | {"MPLBACKEND": "Agg"},
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_is_in_the_reference():
+    words = set(re.findall(r"[A-Za-z_]+", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")))
+    assert set(phaselabel.__all__) - {"__version__"} <= words
 
 
 def test_every_page_is_in_the_handbook():

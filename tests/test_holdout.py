@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
+from phaselabel import GinzburgLandauClassifier
 from phaselabel.holdout import hold_out
+
+
+def fitted(graph, labels):
+    return GinzburgLandauClassifier(affinity="precomputed").fit(graph.weights, labels)
 
 
 def test_wrong_labels_are_suspected_and_accuracy_is_that_of_the_rest(digits, digits_graph):
@@ -14,7 +19,7 @@ def test_wrong_labels_are_suspected_and_accuracy_is_that_of_the_rest(digits, dig
     labels[known] = y[known]
     wrong = known[:12]
     labels[wrong] = (y[wrong] + 1 + rng.integers(0, 8, len(wrong))) % 10
-    held = hold_out(digits_graph, labels)
+    held = hold_out(fitted(digits_graph, labels))
     assert set(wrong) <= set(held.rows)
     assert len(set(wrong) & set(held.suspects())) >= 9
     assert len(set(held.suspects()) - set(wrong)) <= 6
@@ -24,17 +29,44 @@ def test_wrong_labels_are_suspected_and_accuracy_is_that_of_the_rest(digits, dig
     assert low < held.accuracy < high
 
 
+def test_hidden_labels_are_sought_as_the_fit_was_made(digits, digits_graph):
+    # With two labels per class the classifier spreads them first; so must every turn.
+    from phaselabel.datasets import sample_labels
+    from phaselabel.holdout import _dealt
+
+    labels = sample_labels(digits[1], 2, random_state=0)
+    held = hold_out(fitted(digits_graph, labels))
+    assert held.folds == 2
+    turn = _dealt(held.rows, labels, 2, np.random.default_rng(0))
+    for fold in range(2):
+        kept = labels.copy()
+        kept[held.rows[turn == fold]] = -1
+        assert (kept >= 0).sum() == 10
+        again = fitted(digits_graph, kept)
+        assert (again.transduction_[held.rows] == held.found)[turn == fold].all()
+
+
+def test_confidence_in_hidden_labels_is_honest(digits, digits_graph):
+    _, y = digits
+    labels = np.where(np.random.default_rng(1).random(len(y)) < 0.2, y, -1)
+    held = hold_out(fitted(digits_graph, labels))
+    assert abs(held.confidence.mean() - held.accuracy) < 0.03
+    sure = held.confidence >= np.median(held.confidence)
+    right = held.given == held.found
+    assert right[sure].mean() >= right[~sure].mean()
+
+
 def test_no_label_sees_itself(digits_graph, digits):
     # Shuffled labels carry nothing; only a leak could find them again.
     labels = np.full(len(digits[1]), -1)
     labels[:200] = np.random.default_rng(0).integers(0, 10, 200)
-    assert hold_out(digits_graph, labels).accuracy < 0.25
+    assert hold_out(fitted(digits_graph, labels)).accuracy < 0.25
 
 
 def test_labels_alone_in_their_class_are_not_hidden(digits_graph):
     labels = np.full(digits_graph.n_vertices, -1)
     labels[[0, 1, 2]] = 0, 1, 2
-    held = hold_out(digits_graph, labels)
+    held = hold_out(fitted(digits_graph, labels))
     assert len(held.rows) == 0
     assert held.skipped == 3
     assert held.interval() == (0.0, 1.0)

@@ -29,7 +29,8 @@ datasets
 paper.recipes paper.problem paper.rivals paper.methods paper.trials paper.results
 paper.figures paper.report paper
 holdout
-tables.reading tables.columns tables.recipe tables.writing tables
+tables.table tables.text tables.columnar tables.reading
+tables.columns tables.labels tables.recipe tables.writing tables
 report
 cli.console
 cli.label cli.predict cli.inspect cli.segment cli.paper

@@ -35,9 +35,7 @@ def page(digits):
     labels = np.where(np.arange(400) < 120, names[y], None)
     labels[3] = names[(y[3] + 5) % 10]
     model = pl.GinzburgLandauClassifier(unlabeled=None).fit(X, labels)
-    arms = np.where(np.arange(400) < 120, y, -1)
-    arms[3] = (y[3] + 5) % 10
-    found = report.gather(model, arms, title='"><img onerror=x>', label="digit")
+    found = report.gather(model, title='"><img onerror=x>', label="digit")
     return found, report.render(found)
 
 
@@ -69,7 +67,7 @@ def test_page_without_anything_to_hide():
     labels[[0, 5]] = 0, 1
     with pytest.warns(UserWarning, match="no label"):
         model = pl.GinzburgLandauClassifier(3).fit(X, labels)
-    found = report.gather(model, labels)
+    found = report.gather(model)
     text = report.render(found)
     assert "single label" in text
     assert found.unreached == 5

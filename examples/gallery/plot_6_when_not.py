@@ -3,8 +3,7 @@ When not to use this
 ====================
 
 A graph method says: what is near has the same label. Where that is not so, it cannot help, however many
-sweeps it makes.
-Look before you trust: hide some of the labels you have, and see whether they are found again.
+sweeps it makes. Look before you trust: hide some of the labels you have, and see if they are found again.
 """
 
 import matplotlib.pyplot as plt
@@ -15,9 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from phaselabel import GinzburgLandauClassifier
 
 # %%
-# **Two clouds that overlap.** The class shows in the sum of 240 weak hints; each point's nearest
-# neighbours are as often of
-# the other class. A linear model adds the hints up, the graph never sees them.
+# **Two clouds that overlap.** The class shows in the sum of 240 weak hints; each point's nearest neighbours
+# are as often of the other class. A linear model adds the hints up, the graph never sees them.
 
 rng = np.random.default_rng(0)
 truth = np.repeat([0, 1], 500)
@@ -33,9 +31,8 @@ found = {
 print("overlapping clouds:", {name: f"{value:.0%}" for name, value in found.items()})
 
 # %%
-# **Columns on different scales.** Income in cents drowns age in years. Scale first: the command line
-# does, in Python it is
-# up to you.
+# **Columns on different scales.** Income in cents drowns age in years. Scale first: the command line does, in
+# Python it is up to you.
 
 group = np.repeat([0, 1], 200)
 table = np.c_[rng.normal(30 + 25 * group, 3), rng.normal(3_000_000, 800_000, 400)]
@@ -45,10 +42,9 @@ for words, data in (("as it is", table), ("scaled", StandardScaler().fit_transfo
     print(f"{words}: {np.mean(model.transduction_ == group):.0%}")
 
 # %%
-# **What to look at.** Among edges that join two known labels, the share that joins equal ones: near 1
-# the graph knows your
-# classes, near 1/K it does not. ``phaselabel label --report`` prints it, and hides labels to measure the
-# accuracy.
+# **What to look at.** Among edges that join two known labels, the share that joins equal ones: near 1 the
+# graph knows your classes, near 1/K it does not. ``phaselabel label --report`` prints it, and hides labels to
+# measure the accuracy.
 
 figure, axis = plt.subplots(figsize=(5, 2.6), layout="constrained")
 axis.barh(list(found), [100 * value for value in found.values()], color=["#0072B2", "#D55E00"])

@@ -43,6 +43,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     scale_neighbor: int | None
     affinity: str
     metric: str = "euclidean"
+    verbose: bool = False
     unlabeled: Any
     tol: float
 
@@ -158,7 +159,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         if self.affinity == "precomputed_nearest_neighbors":
             neighbors = Neighbors.from_distances(X, n_neighbors)
         else:
-            neighbors = nearest_neighbors(X, n_neighbors, metric=self.metric)
+            neighbors = nearest_neighbors(X, n_neighbors, metric=self.metric, progress=self.verbose)
         tau = local_scales(neighbors, self.scale_neighbor)
         return similarity_graph(neighbors, self.scale_neighbor), tau
 
@@ -223,7 +224,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             return shares if plain else self._as_probabilities(shares)
         k = self._n_neighbors(n)
         if self.affinity == "nearest_neighbors":
-            neighbors = nearest_neighbors(self._fit_X, k, queries=X, metric=self.metric)
+            neighbors = nearest_neighbors(
+                self._fit_X, k, queries=X, metric=self.metric, progress=self.verbose
+            )
         else:
             neighbors = Neighbors.from_query(X, k)
         tau = local_scales(neighbors, self.scale_neighbor)
@@ -319,6 +322,8 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         For ``init="random"``.
     callbacks : callable or sequence of callables
         Called with (sweep, state, energy) while the flow runs; a true answer stops it.
+    verbose : bool, default=False
+        Show a bar with the time left while neighbours are sought, if that takes more than two seconds.
 
     Attributes
     ----------
@@ -376,6 +381,7 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         unlabeled: Any = -1,
         random_state: Any = None,
         callbacks: Any = (),
+        verbose: bool = False,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.scale_neighbor = scale_neighbor
@@ -392,6 +398,7 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         self.unlabeled = unlabeled
         self.random_state = random_state
         self.callbacks = callbacks
+        self.verbose = verbose
 
     def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
         checked_fidelity(self.fidelity, labels)

@@ -1,4 +1,4 @@
-"""A graph and known labels in, what the flow says of each label when it is hidden out."""
+"""A fitted classifier in, what it says of each known label when that label is hidden out."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.flow import minimize
-from phaselabel.graph import Graph
+from phaselabel.confidence import calibrate
+from phaselabel.insight import votes_on
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class HeldOut:
     given, found : ndarray of int
         Their labels, and the classes found with those labels hidden; -1 where no other label reaches.
     confidence : ndarray
-        How sure the flow was of what it found.
+        How sure the classifier was of what it found; 0 where no other label reaches.
     folds : int
         In how many turns the labels were hidden.
     skipped : int
@@ -56,21 +56,20 @@ class HeldOut:
         return self.rows[order[doubtful[order]]]
 
 
-def hold_out(graph: Graph, labels: Any, *, folds: int = 10, random_state: Any = 0, **options: Any) -> HeldOut:
-    """Hide the known labels in turns and look what the flow finds for them; the graph is built once.
+def hold_out(model: Any, *, folds: int = 10, random_state: Any = 0) -> HeldOut:
+    """Hide the known labels of a fitted classifier in turns and look what it finds for them.
+
+    Each turn is solved as the fit was, few labels or many; only the graph is built once for all. A hidden
+    label's confidence is calibrated on the labels of the other turns.
 
     Parameters
     ----------
-    graph : Graph
-        The similarity graph.
-    labels : array-like of int, shape (n,)
-        The known classes; -1 where not known.
+    model : GinzburgLandauClassifier
+        A fitted classifier.
     folds : int, default=10
         In how many turns; fewer where the largest class has fewer labels.
     random_state : int, Generator or None
         How the labels are dealt out.
-    **options
-        For :func:`phaselabel.minimize`.
 
     Returns
     -------
@@ -79,31 +78,54 @@ def hold_out(graph: Graph, labels: Any, *, folds: int = 10, random_state: Any = 
 
     Examples
     --------
-    >>> path = Graph.from_weights([[0, 1, 0, 0], [1, 0, 0.1, 0], [0, 0.1, 0, 1], [0, 0, 1, 0]])
-    >>> hold_out(path, [0, 0, 1, 1]).accuracy
+    >>> from phaselabel import GinzburgLandauClassifier
+    >>> model = GinzburgLandauClassifier(1).fit([[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1])
+    >>> hold_out(model).accuracy
     1.0
     """
-    labels = np.asarray(labels, np.int32)
+    labels, classes = np.asarray(model._labels), model.classes_
     known = np.flatnonzero(labels >= 0)
-    counts = np.bincount(labels[known], minlength=1)
-    sharing = known[counts[labels[known]] > 1]
-    folds = int(min(folds, counts.max(initial=0)))
-    # Deal every class out over the turns, as a card player would: each turn keeps some of each class.
-    rng = np.random.default_rng(random_state)
-    shuffled = rng.permutation(sharing)
-    shuffled = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    turn = np.empty(len(labels), np.int64)
-    turn[shuffled] = np.arange(len(shuffled)) % max(folds, 1)
-    found, confidence = np.full(len(labels), -1, np.int32), np.zeros(len(labels))
-    for fold in range(folds if len(sharing) else 0):
-        hidden = sharing[turn[sharing] == fold]
+    counts = np.bincount(labels[known], minlength=len(classes))
+    rows = known[counts[labels[known]] > 1]
+    folds = int(min(folds, counts.max(initial=0))) if len(rows) else 0
+    turn = _dealt(rows, labels, folds, np.random.default_rng(random_state))
+    found, share = np.full(len(rows), -1, np.int32), np.zeros(len(rows))
+    for fold in range(folds):
+        mine = np.flatnonzero(turn == fold)
         kept = labels.copy()
-        kept[hidden] = -1
-        if not (kept >= 0).any():
-            continue
-        solution = minimize(graph, kept, n_classes=len(counts), **options)
-        found[hidden] = solution.arm[hidden]
-        confidence[hidden] = solution.state.confidence(len(counts))[hidden]
-    return HeldOut(
-        sharing, labels[sharing], found[sharing], confidence[sharing], folds, len(known) - len(sharing)
-    )
+        kept[rows[mine]] = -1
+        solution = model._solve(model.graph_, kept, classes)
+        found[mine] = solution.arm[rows[mine]]
+        votes = votes_on(model.graph_, solution, rows[mine], len(classes))
+        share[mine] = votes[np.arange(len(mine)), found[mine]]
+    confidence = _calibrated(share, found, labels[rows], turn, folds, len(classes))
+    return HeldOut(rows, labels[rows], found, confidence, folds, len(known) - len(rows))
+
+
+def _dealt(
+    rows: NDArray[np.int64], labels: NDArray[np.int32], folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The turn of every row: each class is dealt out as cards are, so each turn keeps some of each class."""
+    order = rng.permutation(len(rows))
+    order = order[np.argsort(labels[rows[order]], kind="stable")]
+    turn = np.empty(len(rows), np.int64)
+    turn[order] = np.arange(len(rows)) % max(folds, 1)
+    return turn
+
+
+def _calibrated(
+    share: NDArray[np.float64],
+    found: NDArray[np.int32],
+    given: NDArray[np.int32],
+    turn: NDArray[np.int64],
+    folds: int,
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """How sure the classifier is of each hidden label; what it learns that from are the other turns."""
+    confidence = np.zeros(len(share))
+    for fold in range(folds):
+        others = (turn != fold) & (found >= 0)
+        mine = (turn == fold) & (found >= 0)
+        certain = calibrate(share[others], found[others] == given[others])
+        confidence[mine] = np.maximum(certain(share[mine]), 1 / n_classes)
+    return confidence

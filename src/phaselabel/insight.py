@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from phaselabel import _kernels
@@ -40,7 +41,7 @@ class Insight:
                 labels[rows] = -1
                 found = self._solve(self.graph_, labels, self.classes_)
                 rows = rows[found.arm[rows] >= 0]
-                share = _votes(self.graph_, found, rows, len(self.classes_))[
+                share = votes_on(self.graph_, found, rows, len(self.classes_))[
                     np.arange(len(rows)), found.arm[rows]
                 ]
                 right = found.arm[rows] == self._labels[rows]
@@ -51,8 +52,11 @@ class Insight:
     def confidence_(self) -> NDArray[np.float64]:
         """The probability that each row's label is right; 0 for whom no label reaches."""
         calibration, arm, k = self.calibration_, self.solution_.arm, len(self.classes_)
-        rows = np.arange(len(arm))
-        share = _votes(self.graph_, self.solution_, rows, k)[rows, arm]
+        share = np.empty(len(arm))
+        # Some rows at a time: with many classes the table of votes is large.
+        for some in gen_batches(len(arm), max(1, 10_000_000 // k)):
+            rows = np.arange(some.start, some.stop)
+            share[rows] = votes_on(self.graph_, self.solution_, rows, k)[np.arange(len(rows)), arm[rows]]
         confidence = np.maximum(calibration(share), 1 / k) if k > 1 else np.ones(len(arm))
         return np.where(arm >= 0, np.where(arm == self._labels, np.maximum(confidence, 0.97), confidence), 0)
 
@@ -85,7 +89,7 @@ class Insight:
 
     def _evidence(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """The best rival's share in the vote on a labelled row, minus its own label's."""
-        votes = _votes(self.graph_, self.solution_, rows, len(self.classes_))
+        votes = votes_on(self.graph_, self.solution_, rows, len(self.classes_))
         given = self._labels[rows]
         own = votes[np.arange(len(rows)), given]
         votes[np.arange(len(rows)), given] = 0
@@ -128,7 +132,7 @@ class Insight:
         return as_distributions(shares, arm, own)
 
 
-def _votes(
+def votes_on(
     graph: Graph, solution: Solution, rows: NDArray[np.integer[Any]], n_classes: int
 ) -> NDArray[np.float64]:
     """The share of every class in the neighbours' vote on each of the rows."""

@@ -1,4 +1,4 @@
-"""A fitted model and its labels in, one self-contained page of HTML out."""
+"""A fitted model in, one self-contained page of HTML out."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from phaselabel import __version__
 from phaselabel.atomic import replacing
+from phaselabel.graph import nearest_neighbors
 from phaselabel.holdout import HeldOut, hold_out
 
 #: Okabe-Ito, distinct for colour-blind readers too; classes beyond these share a grey.
@@ -26,7 +28,7 @@ COLORS = (
     "#9BC53D",
 )
 GREY = "#9AA0A6"
-MOST_POINTS = 1500
+MOST_POINTS = 1200
 MOST_ROWS = 12
 BINS = 20
 
@@ -45,6 +47,7 @@ class Report:
     converged: bool
     energy: NDArray[np.void]
     histogram: NDArray[np.int64]
+    shares: list[tuple[str, int]]
     mean_confidence: float
     held: HeldOut
     bands: list[dict[str, Any]]
@@ -54,6 +57,11 @@ class Report:
     graph: list[tuple[str, str]]
     columns: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def unsure(self) -> int:
+        """Rows that have a label of less than 0.9."""
+        return sum(count for _, count in self.shares[1:])
 
     def show_rows(self, table: Any, most: int = 6) -> None:
         """Put the fields of doubtful and suspected rows beside them, as they stand in a table."""
@@ -75,7 +83,6 @@ class Report:
 
 def gather(
     model: Any,
-    labels: NDArray[np.integer[Any]],
     X: Any = None,
     *,
     title: str = "",
@@ -86,10 +93,8 @@ def gather(
 
     Parameters
     ----------
-    model : estimator
+    model : GinzburgLandauClassifier
         A fitted classifier.
-    labels : ndarray of int
-        The known classes by number, -1 where not known.
     X : array-like, optional
         The features, for the picture; without them, those that the model kept.
     title, label : str
@@ -99,8 +104,7 @@ def gather(
     """
     points = getattr(model, "_fit_X", None) if X is None else X
     solution, names = model.solution_, [str(name) for name in model.classes_]
-    options = {key: getattr(model, key) for key in ("epsilon", "fidelity") if hasattr(model, key)}
-    held = hold_out(model.graph_, labels, **options)
+    labels, held = np.asarray(model._labels), hold_out(model)
     arm, confidence = np.asarray(solution.arm), np.asarray(model.confidence_)
     reached = arm >= 0
     histogram = np.histogram(confidence[reached], BINS, (0.0, 1.0))[0]
@@ -115,6 +119,7 @@ def gather(
         converged=bool(solution.converged),
         energy=np.asarray(solution.energy),
         histogram=histogram,
+        shares=_shares(confidence[reached]),
         mean_confidence=float(confidence[reached].mean()) if reached.any() else 0.0,
         held=held,
         bands=_bands(held),
@@ -143,6 +148,12 @@ def _classes(names: list[str], labels: Any, arm: Any, confidence: Any, held: Hel
             }
         )
     return rows
+
+
+def _shares(confidence: NDArray[np.float64]) -> list[tuple[str, int]]:
+    """How many rows are how sure."""
+    edges = (("0.9 or more", 0.9, 2.0), ("0.7 to 0.9", 0.7, 0.9), ("below 0.7", 0.0, 0.7))
+    return [(words, int(((confidence >= low) & (confidence < high)).sum())) for words, low, high in edges]
 
 
 def _color(found: NDArray[np.int64], k: int) -> str:
@@ -220,22 +231,20 @@ def _graph_facts(model: Any, labels: Any) -> list[tuple[str, str]]:
     return facts
 
 
-def _recall(model: Any, sample: int = 50) -> float | None:
+def _recall(model: Any, sample: int = 100) -> float | None:
     """The share of true nearest neighbours that the graph joins, for a sample of rows."""
     points = getattr(model, "_fit_X", None)
-    if not isinstance(points, np.ndarray) or getattr(model, "metric", "euclidean") != "euclidean":
+    if not isinstance(points, np.ndarray):
         return None
-    n = len(points)
-    k = model._n_neighbors(n)
-    joined = 0
-    rows = np.random.default_rng(0).choice(n, min(sample, n), replace=False)
-    weights = model.graph_.weights
-    for row in rows:
-        distances = np.square(points - points[row]).sum(axis=1)
-        distances[row] = np.inf
-        nearest = np.argpartition(distances, k - 1)[:k]
-        joined += np.isin(nearest, weights.indices[weights.indptr[row] : weights.indptr[row + 1]]).sum()
-    return float(joined / (k * len(rows)))
+    k = model._n_neighbors(len(points))
+    rows = np.random.default_rng(0).choice(len(points), min(sample, len(points)), replace=False)
+    true = nearest_neighbors(points, k + 1, queries=points[rows], metric=model.metric, method="exact").indices
+    joined = total = 0
+    for row, near in zip(rows, true):
+        others = near[near != row][:k]
+        joined += int((model.graph_.weights[[row]][:, others].data > 0).sum())
+        total += len(others)
+    return joined / total
 
 
 def _purity(graph: Any, labels: Any) -> float | None:
@@ -267,9 +276,11 @@ def _picture(X: Any, arm: Any, labels: Any, names: list[str]) -> dict[str, Any]:
     if shown < 0.6 and len(rows) > 50:
         from sklearn.manifold import TSNE
 
-        plane = TSNE(
-            2, init="pca", random_state=0, perplexity=min(30, len(rows) // 4), max_iter=500
-        ).fit_transform(plane)
+        # One thread: a sample is so small that more of them spend five times the work on waiting.
+        with threadpool_limits(1):
+            plane = TSNE(
+                2, init="pca", random_state=0, perplexity=min(30, len(rows) // 4), max_iter=500
+            ).fit_transform(plane)
         how = "t-SNE"
     elif shown < 1:
         how = f"the first two principal components, {shown:.0%} of the variance"

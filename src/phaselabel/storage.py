@@ -43,7 +43,7 @@ _CLASSES = {
 }
 #: Parameters that are functions, or state of the moment: a loaded model has their defaults. The packed state
 #: is the solution once more.
-_NOT_KEPT = ("callbacks", "random_state", "_packed")
+_NOT_KEPT = ("callbacks", "random_state", "verbose", "_packed")
 
 
 def save(
@@ -295,6 +295,7 @@ def _check(model: Any, path: str | Path) -> None:
             and model.graph_.weights.shape == (n, n)
             and _in_range(model.solution_.arm, n, k)
             and model.solution_.height.shape == model.solution_.arm.shape == (n,)
+            and _in_range(model._labels, n, k)
             and (points is None or points.shape == (n, model.n_features_in_))
             and (tau is None or tau.shape in ((n,), (0,)))
         )

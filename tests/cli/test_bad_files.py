@@ -36,6 +36,18 @@ BAD = {
     ),
     "too many neighbours": (GOOD, ["--label", "k", "--neighbors", "99"], "n_neighbors=99"),
     "bad epsilon": (GOOD, ["--label", "k", "--epsilon", "-1"], "epsilon must be"),
+    "semicolons": (GOOD.replace(",", ";"), ["--label", "k"], "pass --delimiter ';'"),
+    "decimal commas": (
+        GOOD.replace(",", ";").replace("\n2", "\n2,5"),
+        ["--label", "k", "--delimiter", ";", "--features", "x"],
+        "--decimal ,",
+    ),
+    "old Mac": (GOOD.replace("\n", "\r"), ["--label", "k"], "carriage returns alone"),
+    "utf-16": (GOOD.encode("utf-16"), ["--label", "k"], "UTF-16"),
+    "unknown encoding": (GOOD, ["--label", "k", "--encoding", "klingon"], "no encoding 'klingon'"),
+    "nearly the right column": (GOOD, ["--label", "K"], "did you mean 'k'?"),
+    "an odd target": (GOOD, ["--label", "k", "--out", "o.xlsx"], "o.xlsx: the extension '.xlsx'"),
+    "one array": (GOOD, ["--label", "k", "--out", "o.npy"], "write .npz, .csv or .parquet"),
     "not text": (b"x,y,k\n\xe4,1,a\n\xe5,2,b\n", ["--label", "k"], "--encoding"),
 }
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from phaselabel.tables.reading import quoted
+from phaselabel.tables.text import quoted
 from tablefiles import rows_of
 
 
@@ -150,6 +150,29 @@ def test_arrays_with_labels_from_another_file(run, tmp_path, digits):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     with np.load(tmp_path / "o.npz") as found:
         assert np.mean(found["label_predicted"] == y.astype(str)) > 0.9
+
+
+def test_labels_by_row_number_are_checked(run, tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(20, 3)))
+    for lines, message in (
+        ("0,a\n1,b\n0,b", "row 0 more than once"),
+        ("zero,a\n1,b", "must hold whole numbers"),
+        ("0,a\n20,b", "speaks of row 20; the table has rows 0 to 19"),
+    ):
+        (tmp_path / "few.csv").write_text(f"row,k\n{lines}\n")
+        done = run("label", "x.npy", "--labels", "few.csv")
+        assert done.returncode == 1
+        assert message in done.stderr
+
+
+def test_semicolons_and_decimal_commas(run, tmp_path):
+    rows = [f"{k * 9 + i / 7:.2f};{'ab'[k] if i < 3 else ''}" for i in range(20) for k in (0, 1)]
+    (tmp_path / "t.csv").write_text("x;k\n" + "\n".join(rows).replace(".", ",") + "\n")
+    done = run("label", "t.csv", "--label", "k", "--delimiter", ";", "--decimal", ",", "--neighbors", 4)
+    assert done.returncode == 0, done.stderr
+    assert [row.split(";")[2] for row in (tmp_path / "t_labelled.csv").read_text().splitlines()[1:]] == [
+        "a", "b",
+    ] * 20  # fmt: skip
 
 
 def test_archive_with_minus_one_for_unlabelled(run, tmp_path, digits):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phaselabel.tables import Recipe, open_table, plan, survey, write_table
-from phaselabel.tables.reading import quoted
+from phaselabel.tables.text import quoted
 from tablefiles import rows_of
 
 
@@ -131,7 +131,7 @@ def test_every_format_becomes_every_other(source, target, tmp_path):
 
 
 def test_many_batches_keep_their_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("phaselabel.tables.reading.ROWS_PER_BATCH", 7)
+    monkeypatch.setattr("phaselabel.tables.columnar.ROWS_PER_BATCH", 7)
     x = np.random.default_rng(0).normal(size=(50, 3))
     np.save(tmp_path / "x.npy", x)
     table = open_table(tmp_path / "x.npy")

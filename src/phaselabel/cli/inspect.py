@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened
+from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened, positive
 
 EPILOG = """\
 examples:
@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="FOLDER", help="the model that labelled the table")
     parser.add_argument("--label", metavar="COLUMN", help="which label, if the table has several")
     parser.add_argument("--report", metavar="FILE", help="write the HTML report (needs a model)")
-    parser.add_argument("--rows", type=int, default=5, metavar="N", help="doubtful rows to show (default: 5)")
+    parser.add_argument(
+        "--rows", type=positive, default=5, metavar="N", help="doubtful rows to show (default: 5)"
+    )
     parser.add_argument("--force", action="store_true", help="replace a file that is there already")
     add_reading_arguments(parser)
     add_output_arguments(parser)
@@ -58,19 +60,16 @@ def _from_model(console: Console, path: str, table_path: str | None, arguments: 
 
     model, kept = storage.load(path), storage.load_extra(path)
     recipe = recipe_of(kept, path)
-    if kept["given"].shape != model.confidence_.shape:
-        raise ValueError(f"{path} is damaged: it has labels for another number of rows.")
     table = opened(table_path, arguments) if table_path else None
     if table is not None:
         n_rows = sum(batch.num_rows for batch in table.batches(table.names[:1]))
-        if n_rows != len(kept["given"]):
+        if n_rows != model.graph_.n_vertices:
             raise ValueError(
-                f"{table_path} has {n_rows:,} rows but the model labelled {len(kept['given']):,}; is it the "
-                "table of this model?"
+                f"{table_path} has {n_rows:,} rows but the model labelled {model.graph_.n_vertices:,}; is "
+                "it the table of this model?"
             )
     found = report.gather(
-        model, kept["given"], title=str(kept["source"]), label=str(kept["label"]),
-        picture=bool(arguments.report),
+        model, title=str(kept["source"]), label=str(kept["label"]), picture=bool(arguments.report)
     )  # fmt: skip
     if table is not None:
         found.show_rows(table)

@@ -47,7 +47,10 @@ exit codes:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    arguments = build_parser().parse_args(argv)
+    try:
+        arguments = build_parser().parse_args(argv)
+    except KeyboardInterrupt:
+        return _interrupted()
     try:
         code = _interruptible(lambda: import_module(f"phaselabel.cli.{arguments.command}").run(arguments))
         sys.stdout.flush()

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened
+from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened, output_of
 
 EPILOG = """\
 examples:
@@ -30,53 +30,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Open, read as the model did, vote, write."""
-    from phaselabel.atomic import refuse_existing
-
-    source = Path(arguments.table)
-    suffix = ".csv" if source.suffix.lower() == ".npy" else source.suffix
-    out = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_predicted{suffix}")
-    refuse_existing(out, arguments.force)
+    out = output_of(arguments, "predicted")
     console = Console(arguments)
-    with console.stage("imports"):
+    with console.listening():
+        _predict(console, out, arguments)
+
+
+def _predict(console: Console, out: Path, arguments: argparse.Namespace) -> None:
+    with console.stage("starting"):
         from phaselabel import storage, tables
-        from phaselabel.cli.label import added_columns
 
     with console.stage("opening"):
         model, kept = storage.load(arguments.model), storage.load_extra(arguments.model)
-        recipe = recipe_of(kept, arguments.model)
-        name = str(kept["label"])
+        recipe, name = recipe_of(kept, arguments.model), str(kept["label"])
         table = opened(arguments.table, arguments)
-        taken = [f"{name}_{what}" for what in ("predicted", "confidence", "reached")]
-        for new in taken:
-            if new in table.names:
-                raise ValueError(f"{source.name} has a column {new!r} already; rename it first.")
+        tables.refuse_found(table, name)
     console.say(
-        "model", f"{arguments.model}: {name}, {len(model.classes_)} classes, {len(kept['given']):,} rows"
+        "model", f"{arguments.model}: {name}, {len(model.classes_)} classes, {model.graph_.n_vertices:,} rows"
     )
     with console.stage("reading") as bar:
         X = recipe.transform(table, bar)
     _note_strangers(console, table, recipe)
     with console.stage("predicting"):
+        model.verbose = console.lively
         shares = model._shares(X)
         reached = shares.any(axis=1)
         predicted = model.classes_[shares.argmax(axis=1)]
         kind = {"int64": "int64", "double": "float64"}.get(str(kept["label_type"]))
-        added = added_columns(predicted, shares.max(axis=1), reached, kind)
+        added = tables.found_columns(name, predicted, shares.max(axis=1), reached, kind)
     with console.stage("writing"):
-        tables.write_table(table, dict(zip(taken, added)), out, overwrite=arguments.force)
+        tables.write_table(table, added, out, overwrite=arguments.force)
     counts = tables.counted(predicted[reached])
     console.say("result", tables.listed((f"{label} {count:,}" for label, count in counts.items()), 12))
     if not reached.all():
         console.note(f"{int((~reached).sum()):,} rows have no neighbour with a label; they are left empty")
     console.say("wrote", f"{out} (table)")
-    console.finish(table=str(source), model=arguments.model, out=str(out), rows=len(X), predicted=counts)
+    console.finish(table=arguments.table, model=arguments.model, out=str(out), rows=len(X), predicted=counts)
 
 
 def recipe_of(kept: dict[str, Any], path: str) -> Any:
     """The recipe that a model was kept with."""
     from phaselabel.tables import Recipe
 
-    if not {"recipe", "label", "given"} <= set(kept):
+    if not {"recipe", "label", "source", "label_type"} <= set(kept):
         raise ValueError(
             f"{path} was saved from Python and doesn't say how a table becomes its features; use "
             "phaselabel.load(path).predict(X) there, or phaselabel label --model."

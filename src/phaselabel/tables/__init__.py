@@ -8,11 +8,14 @@ except ImportError:
     ) from None
 
 from phaselabel.tables.columns import Column, as_numbers, counted, survey
-from phaselabel.tables.reading import ArrayTable, Table, format_of, listed, open_table
+from phaselabel.tables.labels import Labels, found_columns, found_names, refuse_found
+from phaselabel.tables.reading import format_of, open_table
 from phaselabel.tables.recipe import Recipe, describe, plan
-from phaselabel.tables.writing import text_of, write_table
+from phaselabel.tables.table import Table, listed
+from phaselabel.tables.writing import target_format, text_of, write_table
 
 __all__ = [
-    "ArrayTable", "Column", "Recipe", "Table", "as_numbers", "counted", "describe", "format_of", "listed",
-    "open_table", "plan", "survey", "text_of", "write_table",
+    "Column", "Labels", "Recipe", "Table", "as_numbers", "counted", "describe", "format_of", "found_columns",
+    "found_names", "listed", "open_table", "plan", "refuse_found", "survey", "target_format", "text_of",
+    "write_table",
 ]  # fmt: skip

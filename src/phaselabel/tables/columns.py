@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from phaselabel.tables.reading import Table
+from phaselabel.tables.table import Table
 
 #: Texts that stand for a missing value in a column of features.
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "None")
@@ -21,8 +21,9 @@ MOST_CATEGORIES = 30
 class Column:
     """What was found in one column.
 
-    ``kind`` is one of number, category, text, date, vector, counter (it numbers the rows), constant, empty
-    or nested; ``values`` are a category's different words; ``width`` is a vector's length.
+    ``kind`` is one of number, category, text, date, vector, counter (it numbers the rows), comma (numbers
+    with another decimal mark than the table's), constant, empty or nested; ``values`` are a category's
+    different words; ``width`` is a vector's length.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Column:
 def survey(table: Table, skip: Sequence[str] = ()) -> tuple[dict[str, Column], int]:
     """Look at every column once; answer what each one is and how many rows there are."""
     names = [name for name in table.names if name not in skip]
-    found = {name: _Sighting() for name in names}
+    found = {name: _Sighting(table.decimal) for name in names}
     n_rows = 0
     for batch in table.batches(names or table.names[:1]):
         for name in names:
@@ -47,9 +48,10 @@ def survey(table: Table, skip: Sequence[str] = ()) -> tuple[dict[str, Column], i
 class _Sighting:
     """What is known of a column after some of its batches."""
 
-    def __init__(self) -> None:
+    def __init__(self, decimal: str) -> None:
+        self.decimal = decimal
         self.missing = 0
-        self.number = self.date = self.counter = True
+        self.number = self.date = self.counter = self.comma = True
         self.vector = self.nested = False
         self.words: set[Any] = set()
         self.width = 0
@@ -69,11 +71,14 @@ class _Sighting:
         if len(self.words) <= MOST_CATEGORIES:
             self.words.update(pc.unique(present).to_pylist())
         if self.number:
-            numbers = as_numbers(present)
+            numbers = as_numbers(present, self.decimal)
             self.number = numbers is not None
             self.counter = self.counter and numbers is not None and _counts_on(numbers, start, len(column))
         if self.date:
             self.date = not self.number and as_days(present) is not None
+        if self.comma:
+            other = "," if self.decimal == "." else "."
+            self.comma = not self.number and as_numbers(present, other) is not None
 
     def _see_vectors(self, column: pa.Array) -> None:
         widths = pc.unique(pc.list_value_length(column)).to_pylist()
@@ -95,6 +100,8 @@ class _Sighting:
             return Column(name, "counter" if counts else "number", self.missing)
         if self.date:
             return Column(name, "date", self.missing)
+        if self.comma:
+            return Column(name, "comma", self.missing)
         if len(words) <= MOST_CATEGORIES:
             return Column(name, "category", self.missing, words)
         return Column(name, "text", self.missing)
@@ -124,18 +131,27 @@ def plain(column: pa.Array) -> pa.Array:
     return column
 
 
-def as_numbers(column: pa.Array) -> NDArray[np.float64] | None:
-    """A column's values as numbers, NaN where missing; None if they aren't numbers."""
+def as_numbers(column: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
+    """A column's values as numbers, NaN where missing; None if they aren't numbers.
+
+    Examples
+    --------
+    >>> as_numbers(pa.array(["1,5", " 2"]), decimal=",")
+    array([1.5, 2. ])
+    """
     if pa.types.is_temporal(column.type):
         return None
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if is_text and decimal != ".":
+        column = pc.replace_substring(column, decimal, ".")
     for trim in (False, True):
         try:
             values = pc.utf8_trim_whitespace(column) if trim else column
             return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            if not is_text:
                 return None
     return None
 

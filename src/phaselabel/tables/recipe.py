@@ -10,10 +10,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from phaselabel.tables.columns import MOST_CATEGORIES, Column, as_days, as_numbers, plain
-from phaselabel.tables.reading import Table, listed
+from phaselabel.tables.table import Table, listed
 
 #: TF-IDF has a dimension per term; neighbours are sought among this many leading directions of it.
 TEXT_DIRECTIONS = 128
+#: What to do about 1,5 where 1.5 was expected.
+OTHER_MARK = "--decimal , (or .) reads them"
 
 
 @dataclass
@@ -106,7 +108,7 @@ class Recipe:
             # 1/√2 puts two different words at distance 1, what a scaled number calls one deviation.
             hot = np.arange(len(self.words[name])) == codes.to_numpy()[:, None]
             return hot * np.float32(np.sqrt(0.5))
-        values = as_days(column) if role == "date" else as_numbers(column)
+        values = as_days(column) if role == "date" else as_numbers(column, table.decimal)
         if values is None:
             raise ValueError(
                 f"Column {name!r} of {table.path.name} must hold {role}s; it holds something else."
@@ -114,29 +116,25 @@ class Recipe:
         return values[:, None]
 
     def _scaled(self, name: str, role: str, values: NDArray[Any], learn: bool) -> NDArray[np.floating[Any]]:
-        lost = ~np.isfinite(values)
+        """Numbers with their gaps filled, centred and divided by their spread."""
         if np.isinf(values).any():
             raise ValueError(f"Column {name!r} holds an infinite value; replace it or leave the column out.")
+        if learn and self.impute is not None:
+            middle = np.nanmedian if self.impute == "median" else np.nanmean
+            self.arrays[f"{name}/fill"] = middle(values, axis=0)
+        lost = np.isnan(values)
         if lost.any():
             if self.impute is None:
                 raise ValueError(
-                    f"Column {name!r} has {int(lost.any(axis=1).sum()):,} missing values; fill them "
-                    "with --impute "
-                    "median, or leave the column out with --drop."
+                    f"Column {name!r} has {int(lost.any(axis=1).sum()):,} missing values; "
+                    + (
+                        "label with --impute median to fill"
+                        if learn
+                        else "the model doesn't know how to fill"
+                    )
+                    + " them, or leave the column out (phaselabel label --drop)."
                 )
-            if learn:
-                middle = np.nanmedian if self.impute == "median" else np.nanmean
-                self.arrays[f"{name}/fill"] = middle(values, axis=0)
-            fill = self.arrays.get(f"{name}/fill")
-            if fill is None:
-                raise ValueError(
-                    f"Column {name!r} has missing values, and the model was fitted without any; fill "
-                    "them first."
-                )
-            values = np.where(lost, fill, values)
-        elif learn and self.impute is not None:
-            middle = np.median if self.impute == "median" else np.mean
-            self.arrays[f"{name}/fill"] = middle(values, axis=0)
+            values = np.where(lost, self.arrays[f"{name}/fill"], values)
         if self.scale == "none" or (role == "vector" and not self.scale_vectors):
             return values
         if learn:
@@ -246,6 +244,8 @@ def _role(
         return "date", ""
     if asked and kind in ("date", "text"):
         raise ValueError(f"Column {name!r} is a {kind}, not a number; pass --{kind} {name} to use it as one.")
+    if asked and kind == "comma":
+        raise ValueError(f"Column {name!r} holds numbers with another decimal mark; {OTHER_MARK}.")
     if asked and kind in ("nested", "empty"):
         raise ValueError(f"Column {name!r} is {kind} and can't be a feature.")
     if asked:
@@ -256,6 +256,7 @@ def _role(
         "text": f"free text, more than {MOST_CATEGORIES} different values; --text {name} uses it",
         "date": f"a date; --date {name} uses it",
         "counter": f"numbers the rows; --features {name} uses it",
+        "comma": f"numbers with another decimal mark; {OTHER_MARK}",
         "constant": "the same everywhere",
         "empty": "empty",
         "nested": "nested",

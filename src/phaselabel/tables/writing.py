@@ -10,7 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from phaselabel.atomic import replacing
-from phaselabel.tables.reading import DELIMITERS, ArrayTable, Table, format_of, quoted
+from phaselabel.tables.columnar import ArrayTable
+from phaselabel.tables.reading import DELIMITERS, format_of
+from phaselabel.tables.table import Table
+from phaselabel.tables.text import quoted
 
 
 def write_table(
@@ -21,10 +24,7 @@ def write_table(
     Where the format of text stays the same, the old bytes stay the same too. Columns of vectors are left
     out when an array becomes a table.
     """
-    path = Path(path)
-    kind = format_of(path)
-    if kind == ".npy":
-        raise ValueError("A .npy file holds one array of one type; write .npz, .csv or .parquet instead.")
+    path, kind = Path(path), target_format(path)
     with replacing(path, overwrite) as part, part.open("wb") as file:
         if kind == ".npz":
             np.savez(file, **{name: _numpy(array) for name, array in added.items()})
@@ -36,6 +36,14 @@ def write_table(
                 file.write(block)
         else:
             _write_batches(_joined(table, added), file, kind)
+
+
+def target_format(path: str | Path) -> str:
+    """The format to write, or an error where a table can't be written so."""
+    kind = format_of(path)
+    if kind == ".npy":
+        raise ValueError("A .npy file holds one array of one type; write .npz, .csv or .parquet instead.")
+    return kind
 
 
 def _joined(table: Table, added: Mapping[str, pa.Array]) -> Iterator[pa.RecordBatch]:
