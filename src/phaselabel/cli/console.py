@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -84,7 +85,7 @@ class Console:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.json = bool(arguments.json)
         self.silent = bool(arguments.quiet or arguments.json)
-        self.lively = not self.silent and sys.stderr.isatty()
+        self.lively = not self.silent and sys.stderr.isatty() and find_spec("tqdm") is not None
         self.facts: dict[str, Any] = {}
         self.notes: list[str] = []
         self._seconds: dict[str, float] = {}
@@ -101,9 +102,9 @@ class Console:
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "row") -> Iterator[Any]:
-        """A stage of the work: a bar on a terminal, a line with its seconds in a log."""
+        """A stage of the work: a line with its seconds and, on a terminal, a bar if its end is known."""
         start = perf_counter()
-        bar = _Bar() if not self.lively else _terminal_bar(name, total, unit)
+        bar = _terminal_bar(name, total, unit) if self.lively and total else _Bar()
         try:
             yield bar
         finally:
@@ -171,10 +172,8 @@ class _Bar:
 
 
 def _terminal_bar(name: str, total: int | None, unit: str) -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return _Bar()
+    from tqdm import tqdm
+
     return tqdm(total=total, desc=f"{name:<12}", unit=unit, unit_scale=True, leave=False, file=sys.stderr)
 
 

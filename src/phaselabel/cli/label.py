@@ -155,9 +155,8 @@ def _label(console: Console, job: _Job, out: Path, arguments: argparse.Namespace
         from phaselabel.classifier import GinzburgLandauClassifier
     with console.stage("fitting"), console.sweeps(arguments.max_iter) as watch:
         model = GinzburgLandauClassifier(
-            arguments.neighbors if arguments.neighbors is not None else "auto", epsilon=arguments.epsilon,
-            fidelity=arguments.fidelity, max_iter=arguments.max_iter, unlabeled=None, callbacks=watch,
-            verbose=console.lively,
+            arguments.neighbors or "auto", epsilon=arguments.epsilon, fidelity=arguments.fidelity,
+            max_iter=arguments.max_iter, unlabeled=None, callbacks=watch, verbose=console.lively,
         ).fit(X, job.labels.values)  # fmt: skip
     with console.stage("confidence"):
         confidence = model.confidence_
