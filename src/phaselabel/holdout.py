@@ -49,6 +49,16 @@ class HeldOut:
         half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
+    def facts(self) -> dict[str, Any] | None:
+        """Accuracy and interval for a machine, or None where nothing could be hidden."""
+        return {"accuracy": self.accuracy, "interval": list(self.interval())} if len(self.rows) else None
+
+    def __str__(self) -> str:
+        if not len(self.rows):
+            return "not known: every class has a single label, so none can be hidden"
+        low, high = self.interval()
+        return f"{self.accuracy:.1%} of hidden known labels found ({low:.1%} to {high:.1%})"
+
     def suspects(self, threshold: float = 0.9) -> NDArray[np.int64]:
         """Rows whose label the others contradict with at least this confidence, the surest first."""
         doubtful = (self.found >= 0) & (self.found != self.given) & (self.confidence >= threshold)

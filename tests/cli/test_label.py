@@ -61,6 +61,19 @@ def test_table_report_model_prediction_and_inspection(run, customers, tmp_path):
     assert "class        Müller & Söhne" in done.stderr
 
 
+def test_a_model_saved_from_python_is_inspected(run, tmp_path, digits):
+    from phaselabel import GinzburgLandauClassifier
+
+    X, y = digits
+    GinzburgLandauClassifier().fit(X[:300], np.where(np.arange(300) < 60, y[:300], -1)).save(
+        tmp_path / "m.zip"
+    )
+    done = run("inspect", "m.zip", "--report", "r.html")
+    assert done.returncode == 0, done.stderr
+    assert "accuracy" in done.stderr
+    assert "What went in" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_text_of_a_csv_file_survives_byte_for_byte(run, tmp_path):
     # Mixed quoting, CRLF, a byte-order mark, numbers with trailing zeros, no newline at the end.
     records = [

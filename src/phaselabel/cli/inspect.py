@@ -59,7 +59,8 @@ def _from_model(console: Console, path: str, table_path: str | None, arguments: 
     from phaselabel.cli.predict import recipe_of
 
     model, kept = storage.load(path), storage.load_extra(path)
-    recipe = recipe_of(kept, path)
+    if not hasattr(model, "_solve"):
+        raise ValueError(f"{path} holds a {type(model).__name__}; only a GinzburgLandauClassifier is shown.")
     table = opened(table_path, arguments) if table_path else None
     if table is not None:
         n_rows = sum(batch.num_rows for batch in table.batches(table.names[:1]))
@@ -69,12 +70,15 @@ def _from_model(console: Console, path: str, table_path: str | None, arguments: 
                 "it the table of this model?"
             )
     found = report.gather(
-        model, title=str(kept["source"]), label=str(kept["label"]), picture=bool(arguments.report)
+        model, title=str(kept.get("source", Path(path).name)), label=str(kept.get("label", "label")),
+        picture=bool(arguments.report),
     )  # fmt: skip
     if table is not None:
         found.show_rows(table)
-    columns = {name: tables.Column(name, role) for name, role in recipe.roles.items()}
-    found.columns = list(tables.describe(recipe, columns))
+    if "recipe" in kept:  # a model saved from Python has none
+        recipe = recipe_of(kept, path)
+        columns = {name: tables.Column(name, role) for name, role in recipe.roles.items()}
+        found.columns = list(tables.describe(recipe, columns))
     console.say("model", f"{path}, fitted to {found.title}: {found.label}")
     console.say(
         "rows", f"{found.n_rows:,}, {found.n_given:,} of them with a label, {found.unreached:,} unreached"
@@ -82,11 +86,7 @@ def _from_model(console: Console, path: str, table_path: str | None, arguments: 
     for row in found.classes:
         sure = "" if row["confidence"] is None else f", mean confidence {row['confidence']:.2f}"
         console.say("class", f"{row['name']}: {row['given']:,} given, {row['found']:,} found{sure}")
-    low, high = found.held.interval()
-    if len(found.held.rows):
-        console.say(
-            "accuracy", f"{found.held.accuracy:.1%} of hidden known labels found ({low:.1%} to {high:.1%})"
-        )
+    console.say("accuracy", str(found.held))
     for row in found.suspects[: arguments.rows]:
         console.say("suspect", f"row {row['row']}: given {row['given']}, the others say {row['found']}")
     for name, value in found.graph:
@@ -97,7 +97,7 @@ def _from_model(console: Console, path: str, table_path: str | None, arguments: 
         console.say("wrote", f"{arguments.report} (report)")
     console.finish(
         rows=found.n_rows, labels=found.n_given, unreached=found.unreached, classes=found.classes,
-        held_out={"accuracy": found.held.accuracy, "interval": [low, high]},
+        held_out=found.held.facts(),
         suspects=found.suspects, doubtful=found.doubtful, graph=dict(found.graph), report=arguments.report,
     )  # fmt: skip
 

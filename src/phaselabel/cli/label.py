@@ -243,16 +243,14 @@ def _summarise(
     console.say(
         "result", f"{len(arm) - lost:,} rows labelled, {sure:.0%} of them with confidence 0.9 or more"
     )
-    accuracy = None
-    if held is not None and len(held.rows):
-        low, high = held.interval()
-        accuracy = {"accuracy": held.accuracy, "interval": [low, high]}
-        console.say("accuracy", f"{held.accuracy:.1%} of hidden known labels found ({low:.1%} to {high:.1%})")
+    if held is not None:
+        console.say("accuracy", str(held))
     for path, what in ((out, "table"), (arguments.report, "report"), (arguments.model, "model")):
         if path:
             console.say("wrote", f"{path} ({what})")
     console.finish(
         out=str(out), report=arguments.report, model=arguments.model, converged=model.converged_,
-        sweeps=model.n_iter_, unreached=lost, held_out=accuracy, mean_confidence=float(confidence.mean()),
+        sweeps=model.n_iter_, unreached=lost, held_out=held and held.facts(),
+        mean_confidence=float(confidence.mean()),
         predicted={str(label): int(count) for label, count in zip(model.classes_, counts)},
     )  # fmt: skip
