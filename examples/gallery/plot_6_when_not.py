@@ -6,6 +6,8 @@ A graph method says: what is near has the same label. Where that is not so, it c
 sweeps it makes. Look before you trust: hide some of the labels you have, and see if they are found again.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -22,7 +24,11 @@ truth = np.repeat([0, 1], 500)
 X = rng.normal(size=(1000, 240)) + truth[:, None] * 0.16
 y = np.where(rng.random(1000) < 0.2, truth, -1)
 hidden = y < 0
-flow = GinzburgLandauClassifier(max_iter=50, tol=0).fit(X, y)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    flow = GinzburgLandauClassifier().fit(X, y)
+for warning in told:
+    print("It warns:", warning.message)
 linear = LogisticRegression(C=0.01).fit(X[~hidden], y[~hidden])
 found = {
     "flow": np.mean(flow.transduction_[hidden] == truth[hidden]),
