@@ -97,7 +97,7 @@ def test_two_gaussians_do_not_collapse():
 
 
 def test_a_spread_costs_nothing_where_labels_share_clusters(data_home):
-    """COIL: classes of four unlike objects each; undamped, the majority among a cluster's labels won all of it."""
+    """COIL: classes of four unlike objects; undamped, the majority among a cluster's labels won all of it."""
     archive = np.load(data_home / "sslbook_coil.npz")
     graph, y = pl.similarity_graph(pl.nearest_neighbors(archive["X"], 4)), archive["y"].astype(np.int64)
     for per_class in (5, 25):

@@ -87,8 +87,8 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
     n_iter_ : int
         Sweeps made.
     converged_ : bool
-        Whether labels are quiet and the energy is flat. Where it is false ``solution_.reason`` says why: after
-        a spread, or where class sizes drifted, the flow is cut short on purpose.
+        Whether labels are quiet and the energy is flat. Where it is false ``solution_.reason`` says why:
+        after a spread, or where class sizes drifted, the flow is cut short on purpose.
     solution_ : Solution
         The flow's whole answer.
     graph_ : Graph
