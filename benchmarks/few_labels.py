@@ -5,7 +5,7 @@ import time
 import warnings
 
 import numpy as np
-from records import Records
+from records import LABELLING, Records
 from report import table, write_section
 from sets import coil, data_home, digits, mnist
 
@@ -57,7 +57,7 @@ OURS, OURS_SIZED, SLOW = "phaselabel", "phaselabel, true sizes", "graphlearning 
 def accuracy(records, name, graph, y, options):
     """Mean and worst accuracy and processor time of every contender on the same draws, taking turns."""
     results = {(p, method): {} for p in options.per_class for method in options.methods or contenders(y)}
-    for seed in range(options.draws):
+    for seed in range(options.first, options.draws):
         for per_class, method in results:
 
             def measure(per_class=per_class, method=method, seed=seed):
@@ -68,7 +68,8 @@ def accuracy(records, name, graph, y, options):
 
             wanted = method != SLOW or seed < options.slow_draws
             key = f"accuracy-{name}-{per_class}-{method.replace(', ', '-').replace(' ', '-')}-{seed}"
-            record = records(key, measure if wanted else None, ours=method.startswith(OURS))
+            code = LABELLING if method.startswith(OURS) else ()
+            record = records(key, measure if wanted else None, code)
             if record:
                 results[per_class, method][seed] = record
     rows = []
@@ -114,7 +115,9 @@ def gaussians(records, draws):
             "flow alone, its best sweep": best,
         }
 
-    found = [records(f"gaussians-{seed}", lambda seed=seed: measure(seed)) for seed in range(draws)]
+    found = [
+        records(f"gaussians-{seed}", lambda seed=seed: measure(seed), LABELLING) for seed in range(draws)
+    ]
     return [
         {"method": name, "draws": draws} | mean_and_worst([one[name] for one in found]) for name in found[0]
     ]
@@ -212,6 +215,7 @@ def main():
     """Run what was asked for and write the section."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=30)
+    parser.add_argument("--first", type=int, default=0, help="the first draw")
     parser.add_argument("--slow-draws", type=int, default=3, help="draws for PoissonMBO, minutes each")
     parser.add_argument("--few-draws", type=int, default=10, help="draws for all that isn't accuracy")
     parser.add_argument("--per-class", type=int, nargs="+", default=[1, 2, 5])

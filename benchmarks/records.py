@@ -6,6 +6,9 @@ from pathlib import Path
 
 import phaselabel
 
+#: What decides the labels; everything else decides what is thought of them.
+LABELLING = "_*kernels graph/* star energy descent flow sizes spread guard strategy".split()
+
 
 class Records:
     """A folder with one small file per measurement.
@@ -17,13 +20,13 @@ class Records:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        source = Path(phaselabel.__file__).parent
-        code = [p.read_bytes() for p in sorted([*source.glob("*.py"), *source.glob("graph/*.py")])]
-        self.digest = hashlib.sha256(b"".join(code)).hexdigest()[:10]
 
-    def __call__(self, name, measure, ours=True):
-        """The record called ``name``; measured now if there is none and there is a way to ``measure`` it."""
-        path = self.folder / f"{name}{'-' + self.digest if ours else ''}.json"
+    def __call__(self, name, measure, code=("*", "graph/*")):
+        """The record called ``name``; measured now if there is none and there is a way to ``measure`` it.
+
+        ``code`` says which modules of ours it depends on; none is a peer's.
+        """
+        path = self.folder / f"{name}{digest(code)}.json"
         if path.exists():
             return json.loads(path.read_text())
         if measure is None:
@@ -33,3 +36,11 @@ class Records:
         part.write_text(json.dumps(record) + "\n")
         part.replace(path)
         return record
+
+
+def digest(patterns):
+    """A few letters that change with the modules of ours that the patterns name."""
+    source = Path(phaselabel.__file__).parent
+    modules = sorted({path for pattern in patterns for path in source.glob(f"{pattern}.py")})
+    text = b"".join(path.read_bytes() for path in modules)
+    return f"-{hashlib.sha256(text).hexdigest()[:10]}" if modules else ""
