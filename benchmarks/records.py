@@ -17,8 +17,8 @@ class Records:
     peers are kept.
     """
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder, measuring=True):
+        self.folder, self.measuring = Path(folder), measuring
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, name, measure, code=("*", "graph/*")):
@@ -29,13 +29,18 @@ class Records:
         path = self.folder / f"{name}{digest(code)}.json"
         if path.exists():
             return json.loads(path.read_text())
-        if measure is None:
+        if measure is None or not self.measuring:
             return None
         record = measure()
         part = path.with_suffix(".part")
         part.write_text(json.dumps(record) + "\n")
         part.replace(path)
         return record
+
+    def all(self, names, measure, code=("*", "graph/*")):
+        """The records of several draws, as many as there are; ``measure`` is given the draw."""
+        found = (self(name, lambda draw=draw: measure(draw), code) for draw, name in names.items())
+        return [record for record in found if record is not None]
 
 
 def digest(patterns):

@@ -20,7 +20,7 @@ from phaselabel.star import LEAF, State
 LARGE = 10_000
 
 #: How far a share travels in the competition (mean steps 1 / (1 - REACH)), steps a round, rounds.
-REACH, STEPS, ROUNDS = 0.98, 10, 30
+REACH, STEPS, ROUNDS = 0.98, 10, 20
 
 
 def sharpened(graph: Graph, power: int | None = None) -> Graph:
@@ -113,7 +113,7 @@ def spread(
     voice = poisson(graph, labels, n_classes)[reached]
     voice = np.tanh(voice / max(2 * float(np.median(np.abs(voice))), 1e-30))
     arm, margin = np.full(len(labels), -1, np.int32), np.zeros(len(labels), np.float32)
-    arm[reached] = sizes.choose(voice, np.zeros(n_classes), 100)[0]
+    arm[reached] = sizes.firm().choose(voice, np.zeros(n_classes), 100)[0]
     indptr, indices, _ = graph.csr
     degrees = np.repeat(np.maximum(graph.degrees, 1e-30), np.diff(graph.weights.indptr))
     walk = (graph.weights.data / degrees).astype(np.float32)
