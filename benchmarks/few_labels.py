@@ -5,6 +5,7 @@ import time
 import warnings
 
 import numpy as np
+from records import LABELLING, Records
 from report import table, write_section
 from sets import coil, data_home, digits, mnist
 
@@ -26,127 +27,163 @@ def share_right(found, y, labels):
     return 100 * float(np.mean(np.asarray(found)[hidden] == y[hidden]))
 
 
-def contenders(y, slow):
-    """Every method takes a graph and labels; the last ones are told the true class sizes."""
+def peer(name, *more):
+    """A method of graphlearning on the same weights."""
 
-    def peer(name, *more):
-        def run(graph, labels):
-            import graphlearning as gl
+    def run(graph, labels):
+        import graphlearning as gl
 
-            known = np.flatnonzero(labels >= 0)
-            model = getattr(gl.ssl, name)(graph.weights.astype(np.float64), *more)
-            return model.fit_predict(known, labels[known])
+        known = np.flatnonzero(labels >= 0)
+        model = getattr(gl.ssl, name)(graph.weights.astype(np.float64), *more)
+        return model.fit_predict(known, labels[known])
 
-        return run
+    return run
 
+
+def contenders(y):
+    """Every method takes a graph and labels; the last two are told the true class sizes."""
     true = np.bincount(y) / len(y)
-    found = {
-        "phaselabel": lambda graph, labels: fitted(graph, labels).solution_.arm,
+    return {
+        OURS: lambda graph, labels: fitted(graph, labels).solution_.arm,
         "graphlearning poisson": peer("poisson"),
-        "phaselabel, true sizes": lambda graph, labels: fitted(graph, labels, class_sizes=true).solution_.arm,
+        OURS_SIZED: lambda graph, labels: fitted(graph, labels, class_sizes=true).solution_.arm,
+        SLOW: peer("poisson_mbo", true),
     }
-    if slow:
-        found["graphlearning poisson_mbo, true sizes"] = peer("poisson_mbo", true)
-    return found
 
 
-def accuracy(name, graph, y, draws, slow_draws):
-    """Mean and worst accuracy and mean time of every contender on the same draws, taking turns."""
+OURS, OURS_SIZED, SLOW = "phaselabel", "phaselabel, true sizes", "graphlearning poisson_mbo, true sizes"
+
+
+def accuracy(records, name, graph, y, options):
+    """Mean and worst accuracy and processor time of every contender on the same draws, taking turns."""
+    results = {(p, method): {} for p in options.per_class for method in options.methods or contenders(y)}
+    for seed in range(options.first, options.draws):
+        for per_class, method in results:
+
+            def measure(per_class=per_class, method=method, seed=seed):
+                labels = sample_labels(y, per_class, random_state=seed)
+                start = time.process_time()
+                found = contenders(y)[method](graph, labels)
+                return {"right": share_right(found, y, labels), "seconds": time.process_time() - start}
+
+            wanted = method != SLOW or seed < options.slow_draws
+            key = f"accuracy-{name}-{per_class}-{method.replace(', ', '-').replace(' ', '-')}-{seed}"
+            code = LABELLING if method.startswith(OURS) else ()
+            record = records(key, measure if wanted else None, code)
+            if record:
+                results[per_class, method][seed] = record
     rows = []
-    for per_class in (1, 2, 5):
-        results = {}
-        for seed in range(draws):
-            labels = sample_labels(y, per_class, random_state=seed)
-            for method, run in contenders(y, seed < slow_draws).items():
-                start = time.perf_counter()
-                found = share_right(run(graph, labels), y, labels)
-                results.setdefault(method, []).append((found, time.perf_counter() - start))
-        for method, values in results.items():
-            score, seconds = np.array(values).T
-            rows.append(
-                {
-                    "set": name,
-                    "labels per class": per_class,
-                    "method": method,
-                    "draws": len(score),
-                    "mean %": f"{score.mean():.1f}",
-                    "worst %": f"{score.min():.1f}",
-                    "seconds": f"{seconds.mean():.2f}",
-                }
-            )
-            print(rows[-1], flush=True)
-    return rows
+    for (per_class, method), found in results.items():
+        rows.append({"set": name, "labels per class": per_class, "method": method} | summary(found))
+        rival = results.get((per_class, SLOW), {})
+        if method == OURS_SIZED and 0 < len(rival) < len(found):
+            same = {seed: found[seed] for seed in rival}
+            label = f"{method}, on the draws of poisson_mbo"
+            rows.append({"set": name, "labels per class": per_class, "method": label} | summary(same))
+    return [row for row in rows if row["draws"]]
 
 
-def gaussians(draws):
+def summary(found):
+    """What some draws come to."""
+    if not found:
+        return {"draws": 0}
+    right, seconds = np.array([(record["right"], record["seconds"]) for record in found.values()]).T
+    return {"draws": len(right)} | mean_and_worst(right) | {"processor seconds": f"{seconds.mean():.2f}"}
+
+
+def mean_and_worst(right):
+    """Two columns of a table."""
+    return {"mean %": f"{np.mean(right):.1f}", "worst %": f"{np.min(right):.1f}"}
+
+
+def gaussians(records, draws):
     """Two isotropic Gaussians in R^241, centres 2.5 apart: where the long flow collapses."""
-    rows = {"phaselabel": [], "flow alone, 300 sweeps": [], "flow alone, its best sweep": []}
-    for seed in range(draws):
+
+    def measure(seed):
         data, choice = np.random.SeedSequence(seed).spawn(2)
         y = np.repeat([0, 1], 750)
         X = np.random.default_rng(data).normal(size=(1500, 241))
         X[:, 0] += 2.5 * y
         labels = sample_labels(y, 50, random_state=choice)
         graph = pl.similarity_graph(pl.nearest_neighbors(X, 10))
-        rows["phaselabel"].append(share_right(fitted(graph, labels).solution_.arm, y, labels))
         shots = pl.Snapshots(range(0, 300, 2))
         last = pl.minimize(graph, labels, max_iter=300, tol=0, every=2, callbacks=shots)
-        rows["flow alone, 300 sweeps"].append(share_right(last.arm, y, labels))
         best = max(share_right(state.arm, y, labels) for state in shots.states.values())
-        rows["flow alone, its best sweep"].append(best)
+        return {
+            OURS: share_right(fitted(graph, labels).solution_.arm, y, labels),
+            "flow alone, 300 sweeps": share_right(last.arm, y, labels),
+            "flow alone, its best sweep": best,
+        }
+
+    found = [
+        records(f"gaussians-{seed}", lambda seed=seed: measure(seed), LABELLING) for seed in range(draws)
+    ]
     return [
-        {"method": name, "mean %": f"{np.mean(v):.1f}", "worst %": f"{np.min(v):.1f}"}
-        for name, v in rows.items()
+        {"method": name, "draws": draws} | mean_and_worst([one[name] for one in found]) for name in found[0]
     ]
 
 
-def calibration(name, graph, y, draws):
+def calibration(records, name, graph, y, draws):
     """Expected calibration error over the unlabelled rows."""
+
     rows = []
-    for per_class in (5, 250) if len(y) > 10_000 else (5, 50):
-        gaps = []
-        for seed in range(draws):
+    for per_class in (1, 5, 250) if len(y) > 10_000 else (1, 5, 50):
+
+        def measure(seed, per_class=per_class):
             labels = sample_labels(y, per_class, random_state=seed)
             model, hidden = fitted(graph, labels), labels < 0
-            gaps.append(
-                calibration_error(model.confidence_[hidden], model.solution_.arm[hidden] == y[hidden])
-            )
-        gap = {"mean error": f"{np.mean(gaps):.4f}", "worst": f"{np.max(gaps):.4f}"}
-        rows.append({"set": name, "labels per class": per_class, "draws": draws} | gap)
-        print(rows[-1], flush=True)
+            return calibration_error(model.confidence_[hidden], model.solution_.arm[hidden] == y[hidden])
+
+        gaps = records.all({s: f"calibration-{name}-{per_class}-{s}" for s in range(draws)}, measure)
+        if gaps:
+            gap = {"mean error": f"{np.mean(gaps):.4f}", "worst": f"{np.max(gaps):.4f}"}
+            rows.append({"set": name, "labels per class": per_class, "draws": len(gaps)} | gap)
     return rows
 
 
-def wrong_labels(name, graph, y, draws):
+def wrong_labels(records, name, graph, y, draws):
     """A fifth of 50 labels per class turned into another class."""
-    rows = []
-    for seed in range(draws):
+
+    def measure(seed):
         labels = sample_labels(y, 50, random_state=seed)
         rng = np.random.default_rng(seed)
         known = np.flatnonzero(labels >= 0)
         wrong = rng.choice(known, len(known) // 5, replace=False)
         flipped = labels.copy()
         flipped[wrong] = (labels[wrong] + rng.integers(1, y.max() + 1, len(wrong))) % (y.max() + 1)
-        clean, noisy = fitted(graph, labels), fitted(graph, flipped)
-        before = share_right(clean.solution_.arm, y, labels)
-        after = share_right(noisy.solution_.arm, y, labels)
-        precision = np.isin(noisy.suspect_labels_[: len(wrong)], wrong).mean()
-        rows.append((before, after, precision))
-    before, after, precision = np.mean(rows, axis=0)
-    row = {"set": name, "draws": draws, "clean %": f"{before:.2f}", "flipped %": f"{after:.2f}"}
-    row |= {"loss": f"{before - after:.2f}", "precision of the top suspects": f"{precision:.2f}"}
-    print(row, flush=True)
+        noisy = fitted(graph, flipped)
+        return (
+            share_right(fitted(graph, labels).solution_.arm, y, labels),
+            share_right(noisy.solution_.arm, y, labels),
+            float(np.isin(noisy.suspect_labels_[: len(wrong)], wrong).mean()),
+        )
+
+    found = records.all({seed: f"wrong-{name}-{seed}" for seed in range(draws)}, measure)
+    if not found:
+        return []
+    before, after, precision = np.array(found).T
+    row = {
+        "set": name,
+        "draws": len(found),
+        "clean %": f"{before.mean():.2f}",
+        "flipped %": f"{after.mean():.2f}",
+    }
+    row |= {"loss": f"{(before - after).mean():.2f}", "worst loss": f"{(before - after).max():.2f}"}
+    row |= {"precision of the top suspects": f"{precision.mean():.2f}", "worst": f"{precision.min():.2f}"}
     return [row]
 
 
 def labels_needed(graph, y, strategy, seed, goals, most, batch):
-    """How many labels a way of asking needs to reach the accuracies, from one per class on."""
+    """How many labels a way of asking needs to reach the accuracies, from two rows of two classes on."""
     rng = np.random.default_rng(seed)
-    labels = sample_labels(y, 1, random_state=seed)
+    order = rng.permutation(len(y))
+    first = order[: np.argmax(y[order] != y[order[0]]) + 1]
+    labels = np.full(len(y), -1)
+    labels[first] = y[first]
     reached = {}
     while True:
         model = fitted(graph, labels)
-        score = 100 * np.mean(model.solution_.arm == y)
+        score = 100 * np.mean(model.transduction_ == y)
         count = int((labels >= 0).sum())
         reached |= {goal: count for goal in goals if score >= goal and goal not in reached}
         if len(reached) == len(goals) or count >= most:
@@ -160,18 +197,23 @@ def labels_needed(graph, y, strategy, seed, goals, most, batch):
         labels[rows] = y[rows]
 
 
-def active(name, graph, y, draws, most, batch):
+def active(records, name, graph, y, draws, most, batch):
     """Labels needed to reach 90 and 95 %: our queries, random choice, plain uncertainty."""
     goals, rows = (90, 95), []
     for strategy in ("query", "random", "uncertainty"):
-        runs = [labels_needed(graph, y, strategy, seed, goals, most, batch) for seed in range(draws)]
-        row = {"set": name, "asks by": strategy, "draws": draws}
-        for goal in goals:
-            counts = [run.get(goal, np.inf) for run in runs]
-            median = np.median(counts)
-            row[f"labels to {goal} %, median"] = int(median) if np.isfinite(median) else f"> {most}"
+
+        def measure(seed, strategy=strategy):
+            found = labels_needed(graph, y, strategy, seed, goals, most, batch)
+            return [found.get(goal) for goal in goals]
+
+        runs = records.all({s: f"active-{name}-{strategy}-{s}" for s in range(draws)}, measure)
+        if not runs:
+            continue
+        row = {"set": name, "asks by": strategy, "draws": len(runs)}
+        for place, goal in enumerate(goals):
+            median = np.median([run[place] or np.inf for run in runs])
+            row[f"labels to {goal} %, median"] = f"{median:.0f}" if np.isfinite(median) else f"> {most}"
         rows.append(row)
-        print(row, flush=True)
     return rows
 
 
@@ -182,32 +224,43 @@ def main():
     """Run what was asked for and write the section."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=30)
+    parser.add_argument("--first", type=int, default=0, help="the first draw")
     parser.add_argument("--slow-draws", type=int, default=3, help="draws for PoissonMBO, minutes each")
+    parser.add_argument("--few-draws", type=int, default=10, help="draws for all that isn't accuracy")
+    parser.add_argument("--per-class", type=int, nargs="+", default=[1, 2, 5])
+    parser.add_argument("--methods", nargs="+", help="contenders, all by default")
+    parser.add_argument("--records", default="out/few-labels", help="where finished draws are kept")
     parser.add_argument("--sets", nargs="+", default=["digits", "coil", "mnist"])
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--recorded", action="store_true", help="measure nothing, take what is recorded")
     parser.add_argument("--no-report", action="store_true", help="print only")
     options = parser.parse_args()
-    sets = {"digits": digits, "coil": coil, "mnist": mnist}
+    sets = {"digits": digits, "coil": coil, "mnist": lambda: mnist(records.folder)}
     here = [s for s in options.sets if s == "digits" or data_home()]
-    results = {}
+    results, records = {}, Records(options.records, not options.recorded)
+
+    def add(part, rows):
+        if rows:
+            print(part, table(rows), sep="\n", flush=True)
+        results.setdefault(part, []).extend(rows)
+
     if "gaussians" in options.only:
-        results["gaussians"] = gaussians(options.draws)
-        print(table(results["gaussians"]), flush=True)
+        add("gaussians", gaussians(records, options.draws))
     for name in here:
         graph, y = sets[name]()
-        few = max(1, options.draws // 10)
+        few = options.few_draws
         if "accuracy" in options.only:
-            results.setdefault("accuracy", []).extend(
-                accuracy(name, graph, y, options.draws, options.slow_draws)
-            )
-        if "calibration" in options.only and name != "coil":
-            results.setdefault("calibration", []).extend(calibration(name, graph, y, few))
-        if "wrong" in options.only and name != "coil":
-            results.setdefault("wrong", []).extend(wrong_labels(name, graph, y, few))
-        if "active" in options.only and name != "coil":
-            results.setdefault("active", []).extend(active(name, graph, y, few, 200, 5))
+            add("accuracy", accuracy(records, name, graph, y, options))
+        if name == "coil":
+            continue
+        if "calibration" in options.only:
+            add("calibration", calibration(records, name, graph, y, few))
+        if "wrong" in options.only:
+            add("wrong", wrong_labels(records, name, graph, y, few))
+        if "active" in options.only:
+            add("active", active(records, name, graph, y, few, 200, 5))
     if not options.no_report:
-        text = "\n\n".join(f"**{part}**\n\n{table(rows)}" for part, rows in results.items())
+        text = "\n\n".join(f"**{part}**\n\n{table(rows)}" for part, rows in results.items() if rows)
         command = "python benchmarks/few_labels.py"
         write_section("few-labels", "Few labels", command, text, results, ("graphlearning",))
 

@@ -16,11 +16,19 @@ def data_home():
     return Path(home) if home else None
 
 
-def mnist():
-    """MNIST, raw pixels, 10 neighbours."""
+def mnist(exact=None):
+    """MNIST, raw pixels, 10 neighbours; the true ones, kept in the folder ``exact``, if it is given."""
     archive = np.load(data_home() / "mnist70k.npz")
-    X = archive["x"].reshape(len(archive["y"]), -1).astype(np.float32)
-    return pl.similarity_graph(pl.nearest_neighbors(X, 10)), archive["y"].astype(np.int64)
+    y = archive["y"].astype(np.int64)
+    kept = exact and exact / "mnist-neighbors.npz"
+    if kept and kept.exists():
+        with np.load(kept) as file:
+            return pl.similarity_graph((file["indices"], file["distances"])), y
+    X = archive["x"].reshape(len(y), -1).astype(np.float32)
+    neighbors = pl.nearest_neighbors(X, 10, method="exact" if exact else "auto")
+    if kept:
+        np.savez(kept, indices=neighbors.indices, distances=neighbors.distances)
+    return pl.similarity_graph(neighbors), y
 
 
 def coil():

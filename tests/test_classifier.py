@@ -67,9 +67,9 @@ def test_digits_with_two_labels_per_class(digits):
     for seed in range(20):
         labels = sample_labels(y, 2, random_state=seed)
         model = GinzburgLandauClassifier().fit(X, labels)
-        assert model.converged_
+        assert model.solution_.reason in ("rest", "settled", "drift")
         found.append(100 * np.mean(model.transduction_[labels < 0] == y[labels < 0]))
-    assert np.mean(found) >= 92.5
+    assert np.mean(found) >= 94.5
 
 
 def test_where_label_spreading_fails_without_a_word(digits):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import phaselabel as pl
 from conftest import few_labels, random_graph
@@ -76,7 +77,7 @@ def test_unreached_rows_stay_at_the_hub():
 # -- answers
 
 
-@pytest.mark.parametrize(("per_class", "least"), [(1, 89.0), (2, 92.0), (5, 94.0)])
+@pytest.mark.parametrize(("per_class", "least"), [(1, 90.0), (2, 94.5), (5, 95.5)])
 def test_digits(digits, per_class, least):
     X, y = digits
     found = []
@@ -91,8 +92,22 @@ def test_two_gaussians_do_not_collapse():
     for seed in range(4):
         X, y, labels = two_gaussians(seed)
         found.append(accuracy(GinzburgLandauClassifier().fit(X, labels), y, labels))
-    assert np.mean(found) >= 61
-    assert min(found) >= 56
+    assert np.mean(found) >= 63
+    assert min(found) >= 58
+
+
+def test_a_spread_costs_nothing_where_labels_share_clusters(data_home):
+    """COIL: classes of four unlike objects; undamped, the majority among a cluster's labels won all of it."""
+    archive = np.load(data_home / "sslbook_coil.npz")
+    graph, y = pl.similarity_graph(pl.nearest_neighbors(archive["X"], 4)), archive["y"].astype(np.int64)
+    for per_class in (5, 25):
+        found = {"auto": [], "hub": []}
+        for seed in range(6):
+            labels = sample_labels(y, per_class, random_state=seed)
+            for init, scores in found.items():
+                model = GinzburgLandauClassifier(affinity="precomputed", init=init)
+                scores.append(accuracy(model.fit(graph.weights, labels), y, labels))
+        assert np.mean(found["auto"]) >= np.mean(found["hub"])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -105,6 +120,32 @@ def test_a_collapse_is_held_and_said():
     pl.minimize(graph, labels, max_iter=300, tol=0, every=5, callbacks=watch)
     assert watch.tripped
     assert np.mean(watch.kept[1].arm == y) > 0.6
+
+
+def test_a_bad_graph_is_reported_in_words():
+    X, _, labels = two_gaussians(0)
+    with pytest.warns(UserWarning, match="only 6.% of the edges between known labels"):
+        model = GinzburgLandauClassifier().fit(X, labels)
+    assert any("hubs with up to" in remark for remark in model.remarks_)
+
+
+def test_a_good_graph_gets_no_remark(digits, recwarn):
+    X, y = digits
+    model = GinzburgLandauClassifier().fit(X, sample_labels(y, 20, random_state=0))
+    assert model.remarks_ == []
+    assert model.neighbor_recall_ == 1
+    assert not recwarn.list
+
+
+def test_why_a_flow_ended_is_told_to_programs(digits):
+    X, y = digits
+    labels = sample_labels(y, 2, random_state=0)
+    settled = GinzburgLandauClassifier().fit(X, labels).solution_
+    assert settled.reason in ("settled", "drift", "rest")
+    assert settled.converged == (settled.reason == "rest")
+    assert GinzburgLandauClassifier(init="hub").fit(X, labels).solution_.reason == "rest"
+    with pytest.warns(ConvergenceWarning):
+        assert GinzburgLandauClassifier(max_iter=3).fit(X, labels).solution_.reason == "limit"
 
 
 def test_given_class_sizes_are_met(digits):
@@ -143,7 +184,7 @@ def test_confidence_is_calibrated(digits, per_class):
         mean, hits, count = reliability(model.confidence_[hidden], right)
         assert count.sum() == hidden.sum()
         assert len(mean) == len(hits)
-    assert np.mean(gaps) < 0.06
+    assert np.mean(gaps) < 0.04
 
 
 def test_abstaining_leaves_the_sure_rows(digits):

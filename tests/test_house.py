@@ -20,9 +20,9 @@ ORDER = """
 _kernels _graph_kernels
 graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors graph.weights graph
 star energy descent flow callbacks
-_few_label_kernels sizes spread guard confidence query insight
+_few_label_kernels sizes spread guard strategy confidence query insight
 atomic storage
-labels classifier selection regression binary
+labels estimator classifier selection regression binary
 segmentation.marks segmentation.features segmentation.files segmentation.reduction
 segmentation.output segmentation.pipeline segmentation
 datasets

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import cg
 
-from phaselabel.classifier import GraphClassifier
 from phaselabel.energy import Energy, check_epsilon
-from phaselabel.flow import Solution, as_trace, check_numbers
+from phaselabel.estimator import GraphClassifier
+from phaselabel.flow import Reason, Solution, as_trace, check_numbers
 from phaselabel.graph import Graph
 from phaselabel.star import checked_fidelity, checked_labels
 
@@ -91,7 +91,8 @@ def minimize_binary(
     )
     arm = np.where(reached, u > 0, -1).astype(np.int32)
     height = np.where(reached, np.minimum(np.abs(u), 1) / 2, 0.0)
-    return Solution(arm, height, as_trace(trace), n_iter, status, converged)
+    reason: Reason = "rest" if converged else "limit"
+    return Solution(arm, height, as_trace(trace), n_iter, status, converged, reason)
 
 
 def _symmetric_laplacian(graph: Graph) -> sparse.csr_array:

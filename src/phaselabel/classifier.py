@@ -1,276 +1,20 @@
 """Rows and a few labels in, a label and a confidence for every row out: the scikit-learn estimator."""
 
-import logging
 import warnings
-from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from phaselabel import _kernels, storage
-from phaselabel.confidence import Calibration, as_distributions
+from phaselabel.estimator import GraphClassifier
 from phaselabel.flow import Solution, check_numbers, checked_callbacks, minimize
-from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
-from phaselabel.graph.neighbors import check_n_neighbors
-from phaselabel.graph.weights import check_scale_neighbor, local_scales, scaled_squares
-from phaselabel.guard import guarded
+from phaselabel.graph import Graph
 from phaselabel.insight import Insight
-from phaselabel.labels import decode, encode
+from phaselabel.labels import decode
 from phaselabel.sizes import class_sizes
-from phaselabel.spread import is_few, separates_badly, sharpened, spread
 from phaselabel.star import State, checked_fidelity, checked_state
-
-log = logging.getLogger(__name__)
-
-#: How much class sizes may drift (total variation) before the flow is held, and from a spread; how many
-#: sweeps a spread settles: further on, large classes only swallow small ones.
-DRIFT, DRIFT_OF_FEW, SETTLING = 0.05, 0.01, 30
-
-AFFINITIES = ("nearest_neighbors", "precomputed", "precomputed_nearest_neighbors")
-
-
-class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """What graph classifiers share: everything but the flow itself."""
-
-    n_neighbors: int | Literal["auto"]
-    scale_neighbor: int | None
-    affinity: str
-    metric: str = "euclidean"
-    verbose: bool = False
-    unlabeled: Any
-    tol: float
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Label every row of ``X`` from the known entries of ``y``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix
-            The rows, or what ``affinity`` says.
-        y : array-like of shape (n_samples,)
-            Labels of any type; ``unlabeled`` (or a missing value) where not known.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y = self._validated(X, y)
-        classes, labels = encode(y, self.unlabeled)
-        self._check_flow(labels, classes)
-        graph, tau = self._graph(X)
-        solution = self._flow(graph, labels, classes)
-        self._keep(X, classes, labels, graph, tau, solution)
-        return self
-
-    def fit_predict(self, X: Any, y: Any) -> NDArray[Any]:
-        """Fit and return ``transduction_``, the label of every row."""
-        return self.fit(X, y).transduction_
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label new rows by the vote of their neighbours among the fitted rows.
-
-        A row that equals a fitted one gets that one's label (the first one's, if there are several);
-        ``unlabeled`` is returned where none of the neighbours has a label.
-        """
-        check_is_fitted(self, "solution_")
-        X = self._validated_rows(X, reset=False)
-        arms = np.empty(X.shape[0], np.int64)
-        # Some rows at a time: with many classes the table of shares is large.
-        for rows in gen_batches(X.shape[0], max(1, 10_000_000 // len(self.classes_))):
-            shares = self._shares(X[rows], plain=True)
-            arms[rows] = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
-        return decode(arms, self.classes_, self.unlabeled)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities of new rows, one column per class; even odds where nothing is known."""
-        check_is_fitted(self, "solution_")
-        return _even_where_empty(self._shares(self._validated_rows(X, reset=False)))
-
-    @property
-    def label_distributions_(self) -> NDArray[np.float64]:
-        """Class probabilities of the fitted rows, one column per class; computed when asked for.
-
-        A row's own class has its ``confidence_``; the neighbours' votes for other classes share the rest.
-        """
-        check_is_fitted(self, "solution_")
-        confidence = self.confidence_
-        return _even_where_empty(self._distributions(np.arange(len(confidence)), confidence))
-
-    @property
-    def confidence_(self) -> NDArray[np.float64]:
-        """From 0 (no label reaches the row) over ½ (between classes) to 1."""
-        check_is_fitted(self, "solution_")
-        return self.solution_.state.confidence(len(self.classes_))
-
-    def save(self, path: Any, *, overwrite: bool = False) -> None:
-        """Keep the fitted model in a folder (or one ``.zip`` file) that :func:`phaselabel.load` opens.
-
-        It holds plain arrays and JSON, no pickle; ``callbacks`` and ``random_state`` are not kept.
-        """
-        storage.save(self, path, overwrite=overwrite)
-
-    @abstractmethod
-    def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
-        """Refuse the flow's parameters before any work starts."""
-
-    @abstractmethod
-    def _flow(self, graph: Graph, labels: NDArray[np.int32], classes: NDArray[Any]) -> Solution:
-        """Find the state of every vertex."""
-
-    # -- fit, stage by stage
-
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        if self.affinity not in AFFINITIES:
-            raise ValueError(f"affinity must be one of {', '.join(AFFINITIES)}; got {self.affinity!r}.")
-        X = self._validated_rows(X, reset=True)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; "
-                f"pass one label per row, {self.unlabeled!r} where not known."
-            )
-        check_consistent_length(X, y)
-        return X, y
-
-    def _validated_rows(self, X: Any, reset: bool) -> Any:
-        given = self.affinity != "nearest_neighbors"
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32] + ([] if given else [np.uint8]),
-            ensure_min_samples=2 if reset and not given else 1,
-        )
-
-    def _graph(self, X: Any) -> tuple[Graph, NDArray[np.float64] | None]:
-        """The similarity graph, and the local scales of its rows where there are any."""
-        if self.affinity == "precomputed":
-            return Graph.from_weights(X, np.float32), None
-        n_neighbors = self._n_neighbors(X.shape[0])
-        check_scale_neighbor(self.scale_neighbor, n_neighbors)
-        if self.affinity == "precomputed_nearest_neighbors":
-            neighbors = Neighbors.from_distances(X, n_neighbors)
-        else:
-            neighbors = nearest_neighbors(X, n_neighbors, metric=self.metric, progress=self.verbose)
-        tau = local_scales(neighbors, self.scale_neighbor)
-        return similarity_graph(neighbors, self.scale_neighbor), tau
-
-    def _n_neighbors(self, n_rows: int) -> int:
-        if isinstance(self.n_neighbors, str) and self.n_neighbors == "auto":
-            return max(1, min(10, n_rows - 1))
-        check_n_neighbors(self.n_neighbors, n_rows)
-        return self.n_neighbors
-
-    def _keep(
-        self,
-        X: Any,
-        classes: NDArray[Any],
-        labels: NDArray[np.int32],
-        graph: Graph,
-        tau: NDArray[np.float64] | None,
-        solution: Solution,
-    ) -> None:
-        """Turn the flow's answer into the learned attributes, and say what the user should know."""
-        self.classes_, self.graph_, self.solution_ = classes, graph, solution
-        self._fit_X = X if self.affinity == "nearest_neighbors" else None
-        self._tau = np.zeros(0) if tau is None else tau
-        self._packed = solution.state.packed()
-        self._labels = labels
-        self._calibrated: list[Calibration] = []  # filled when first asked for
-        self.transduction_ = decode(solution.arm, classes, self.unlabeled)
-        self.energy_, self.n_iter_ = solution.energy, solution.n_iter
-        self.converged_ = solution.converged
-        log.info("%r: %s", graph, solution.status)
-        lost = 0 if (solution.arm >= 0).all() else int((~graph.reached(labels >= 0)).sum())
-        if lost:
-            warnings.warn(
-                f"{lost} of {len(labels)} rows have no label: none reaches them, because they lie in "
-                f"parts of the graph without a known label. They are returned as {self.unlabeled!r} with "
-                "confidence 0; label one row in each part, or raise n_neighbors.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if "max_iter" in solution.status and self.tol > 0:
-            warnings.warn(f"The flow has not converged. {solution.status}", ConvergenceWarning, stacklevel=3)
-
-    # -- new rows
-
-    def _as_probabilities(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        return shares
-
-    def _shares(self, X: Any, plain: bool = False) -> NDArray[np.float64]:
-        """Probabilities of every new row, zeros where nobody votes; ``plain`` if only the winner counts."""
-        n = self.graph_.n_vertices
-        shares = np.zeros((X.shape[0], len(self.classes_)))
-        if self.affinity == "precomputed":
-            edges = sparse.csr_array(X, dtype=np.float32)
-            if edges.nnz and not edges.data.min() >= 0:
-                raise ValueError(f"X has a negative similarity, {edges.data.min():.3g}; clip it at 0.")
-            _kernels.vote_shares(
-                edges.indptr,
-                edges.indices,
-                edges.data * self._inverse_root[edges.indices],
-                self._packed,
-                shares,
-            )
-            return shares if plain else self._as_probabilities(shares)
-        k = self._n_neighbors(n)
-        if self.affinity == "nearest_neighbors":
-            neighbors = nearest_neighbors(
-                self._fit_X, k, queries=X, metric=self.metric, progress=self.verbose
-            )
-        else:
-            neighbors = Neighbors.from_query(X, k)
-        tau = local_scales(neighbors, self.scale_neighbor)
-        exponents = scaled_squares(neighbors, tau, self._tau)
-        # Only shares count, so the nearest neighbour may have weight 1: far-off rows don't underflow.
-        weights = (
-            np.exp(exponents.min(axis=1, keepdims=True) - exponents) * self._inverse_root[neighbors.indices]
-        )
-        indptr = np.arange(0, weights.size + 1, k)
-        _kernels.vote_shares(indptr, neighbors.indices.ravel(), weights.ravel(), self._packed, shares)
-        seen = neighbors.distances[:, 0] == 0
-        rows = neighbors.indices[seen, 0]
-        sure = np.ones(len(rows)) if plain else self.confidence_[rows]
-        shares = shares if plain else self._as_probabilities(shares)
-        shares[seen] = self._distributions(rows, sure)
-        return shares
-
-    @property
-    def _inverse_root(self) -> NDArray[np.float64]:
-        """1/√d_j: how loud a fitted row speaks to its neighbours."""
-        degrees = self.graph_.degrees
-        return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
-
-    def _distributions(
-        self, rows: NDArray[np.integer[Any]], confidence: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """Class probabilities of fitted rows; zeros where no label reaches."""
-        edges = self.graph_.normalized[rows]
-        votes = np.zeros((len(rows), len(self.classes_)))
-        _kernels.vote_shares(edges.indptr, edges.indices, edges.data, self._packed, votes)
-        confidence = self.confidence_[rows] if confidence is None else confidence
-        return as_distributions(votes, self.solution_.arm[rows], confidence)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.affinity != "nearest_neighbors"
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _even_where_empty(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Even odds for rows that nothing is known about."""
-    shares[~shares.any(axis=1)] = 1 / shares.shape[1]
-    return shares
+from phaselabel.strategy import remarks, solve
 
 
 class GinzburgLandauClassifier(Insight, GraphClassifier):
@@ -302,7 +46,7 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         Trust in the known labels, or in each one of them. Large values clamp; small ones let a wrong label
         be outvoted.
     init : {"auto", "hub", "random"}, fitted classifier, State or Solution, default="auto"
-        Where the flow starts. "auto" spreads up to five labels per class over the graph first, and starts
+        Where the flow starts. "auto" spreads up to 25 labels per class over the graph first, and starts
         from the hub where there are more and the graph is good. A fitted classifier of the same rows is a
         warm start: its classes are matched by name.
     step : "auto" or float, default="auto"
@@ -345,12 +89,16 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
     n_iter_ : int
         Sweeps made.
     converged_ : bool
-        Whether the flow ended as it should: labels quiet and energy flat or, after a spread or where class
-        sizes drifted, its sweeps cut short on purpose. ``solution_.status`` says which.
+        Whether labels are quiet and the energy is flat. Where it is false ``solution_.reason`` says why:
+        after a spread, or where class sizes drifted, the flow is cut short on purpose.
     solution_ : Solution
         The flow's whole answer.
     graph_ : Graph
         The similarity graph.
+    neighbor_recall_ : float or None
+        The share of the true neighbours that the search found, measured on a sample; 1 if it was exact.
+    remarks_ : list of str
+        What is wrong with the graph, in sentences; empty if it separates the classes well.
     n_features_in_ : int
         Features seen in ``fit``.
 
@@ -434,51 +182,29 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         self, graph: Graph, labels: NDArray[np.int32], classes: NDArray[Any], callbacks: Any = ()
     ) -> Solution:
         start, k = self._start(classes), len(classes)
-        sizes = class_sizes(self.class_sizes, classes)
         settings = {
             "epsilon": self.epsilon,
             "fidelity": self.fidelity,
             "step": self.step,
+            "max_iter": self.max_iter,
             "tol": self.tol,
             "callbacks": callbacks,
         }
-        if not (isinstance(start, str) and start == "auto"):
-            return minimize(
-                graph,
-                labels,
-                init=start,
-                n_classes=k,
-                max_iter=self.max_iter,
-                random_state=self.random_state,
-                **settings,
-            )
-        if k == 1 or not (is_few(labels, k) or sizes.exact or separates_badly(graph, labels)):
-            return guarded(graph, labels, k, DRIFT, init="hub", max_iter=self.max_iter, **settings)
-        sharp = sharpened(graph)
-        state = spread(sharp, labels, k, sizes, checked_fidelity(self.fidelity, labels))
-        solution = guarded(
-            sharp, labels, k, DRIFT_OF_FEW, init=state, max_iter=min(self.max_iter, SETTLING), **settings
-        )
-        if self.max_iter < SETTLING or solution.converged:
-            return solution
-        status = f"Spread from few labels, then settled for {solution.n_iter} sweeps."
-        return replace(solution, status=status, converged=True)
+        if isinstance(start, str) and start == "auto":
+            return solve(graph, labels, k, class_sizes(self.class_sizes, classes), **settings)
+        return minimize(graph, labels, init=start, n_classes=k, random_state=self.random_state, **settings)
 
-    def _keep(
-        self,
-        X: Any,
-        classes: NDArray[Any],
-        labels: NDArray[np.int32],
-        graph: Graph,
-        tau: NDArray[np.float64] | None,
-        solution: Solution,
-    ) -> None:
-        super()._keep(X, classes, labels, graph, tau, solution)
-        if self.abstain_below is not None:
-            arm = np.where(self.confidence_ < self.abstain_below, -1, solution.arm)
-            self.transduction_ = decode(arm, classes, self.unlabeled)
-        if "badly" in solution.status:
-            warnings.warn(solution.status, UserWarning, stacklevel=3)
+    def _decided(self) -> NDArray[Any]:
+        if self.abstain_below is None:
+            return super()._decided()
+        arm = np.where(self.confidence_ < self.abstain_below, -1, self.solution_.arm)
+        return decode(arm, self.classes_, self.unlabeled)
+
+    def _announce(self) -> None:
+        super()._announce()
+        self.remarks_ = remarks(self.graph_, self._labels, self.solution_)
+        if self.remarks_:
+            warnings.warn(" ".join(self.remarks_), UserWarning, stacklevel=3)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label new rows by the vote of their neighbours; ``unlabeled`` below ``abstain_below``."""

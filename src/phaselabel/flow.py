@@ -58,6 +58,11 @@ class Geometric:
             epsilon *= self.factor
 
 
+#: Why a flow ended: labels quiet and energy flat; ``max_iter``; a schedule run to its end; a callback; the
+#: few sweeps that settle a spread; class sizes that drift, or drift far because the graph separates badly.
+Reason = Literal["rest", "limit", "schedule", "callback", "settled", "drift", "collapse"]
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Where the flow ended.
@@ -76,6 +81,9 @@ class Solution:
         Why it stopped, as a sentence.
     converged : bool
         Whether labels are quiet and the energy is flat.
+    reason : str
+        The same as ``status`` for programs: "rest", "limit", "schedule", "callback", "settled", "drift" or
+        "collapse".
     """
 
     arm: NDArray[np.integer[Any]]
@@ -84,6 +92,7 @@ class Solution:
     n_iter: int
     status: str
     converged: bool
+    reason: Reason = "rest"
 
     @property
     def state(self) -> State:
@@ -189,9 +198,9 @@ def minimize(
     final = descent.state()
     if not stopped:
         trace.append((descent.n_iter, descent.energy()))
-    status = rest.status(descent.n_iter, stopped, isinstance(epsilon, Geometric))
+    reason, status = rest.outcome(descent.n_iter, stopped, isinstance(epsilon, Geometric))
     converged = rest.found and not stopped
-    return Solution(final.arm, final.height, as_trace(trace), descent.n_iter, status, converged)
+    return Solution(final.arm, final.height, as_trace(trace), descent.n_iter, status, converged, reason)
 
 
 class _Rest:
@@ -224,21 +233,21 @@ class _Rest:
         self.found = self.tol > 0 and ((flat and quiet) or stale)
         return self.found
 
-    def status(self, n_iter: int, stopped: bool, scheduled: bool) -> str:
-        """Why the flow ended, as a sentence."""
+    def outcome(self, n_iter: int, stopped: bool, scheduled: bool) -> tuple[Reason, str]:
+        """Why the flow ended, as a word and as a sentence."""
         if stopped:
-            return f"Stopped by a callback after {n_iter} sweeps."
+            return "callback", f"Stopped by a callback after {n_iter} sweeps."
         if scheduled:
-            return f"Ran the epsilon schedule to its end, {n_iter} sweeps."
+            return "schedule", f"Ran the epsilon schedule to its end, {n_iter} sweeps."
         if self.found and self.flipping:
-            return (
+            return "rest", (
                 f"Converged after {n_iter} sweeps: the energy no longer falls, though {self.flipping} "
                 "vertices between classes still move."
             )
         if self.found:
-            return f"Converged after {n_iter} sweeps: labels quiet, energy flat."
+            return "rest", f"Converged after {n_iter} sweeps: labels quiet, energy flat."
         waiting = f" {self._waiting} vertices have not been reached yet;" if self._waiting else ""
-        return f"Stopped at the limit of {n_iter} sweeps;{waiting} raise max_iter to go on."
+        return "limit", f"Stopped at the limit of {n_iter} sweeps;{waiting} raise max_iter to go on."
 
 
 def _stages(epsilon: float | Geometric, max_iter: int) -> list[tuple[float, int]]:

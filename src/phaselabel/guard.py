@@ -74,5 +74,5 @@ def guarded(
         energy=solution.energy[solution.energy["sweep"] <= sweep],
         n_iter=sweep,
         status=status,
-        converged=True,
+        reason="collapse" if watch.drift > BAD else "drift",
     )

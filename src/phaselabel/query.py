@@ -5,9 +5,13 @@ from numpy.typing import NDArray
 
 from phaselabel import _few_label_kernels as kernels
 from phaselabel.graph import Graph
+from phaselabel.spread import fading
 
-#: Steps over which doubt is averaged, and over which a chosen row silences its surroundings.
+#: Steps over which the votes of a region are averaged.
 REGION = 10
+
+#: A label is heard over at most so many steps, and a row speaks for a region of so many.
+FAR, AROUND = 500, 50
 
 
 def choose_queries(
@@ -17,49 +21,52 @@ def choose_queries(
     n_classes: int,
     n: int,
 ) -> NDArray[np.intp]:
-    """``n`` unlabelled rows: one per unreached component first, then where doubt about a region is largest.
+    """``n`` unlabelled rows: one per unreached component first, then where most is left open.
 
-    Doubt is what the vote of a row's region, not only of its neighbours, leaves undecided, and how little of
-    the known labels is heard there. Each choice silences its own region, so the choices are diverse.
+    What is open at a row is the chance that its region's vote is wrong, where the known labels count as much
+    as they are heard there, and one more vote is spread over all classes and one that nobody has seen yet. A
+    row gains what is open around it, so it is typical of its region; each choice is heard in its turn,
+    so the choices are diverse.
     """
+    votes = _region_votes(graph, arm, n_classes)
+    known = np.flatnonzero(labels >= 0)
+    heard = _heard(graph, known, len(known))
+    chosen: list[int] = _unreached(graph, labels)[:n]
+    for row in chosen:
+        heard += _heard(graph, np.array([row]), len(known))
+    while len(chosen) < min(n, int((labels < 0).sum())):
+        open_ = 1 - (heard * votes + 1 / (n_classes + 1)) / (heard + 1)
+        source = (graph.degrees * open_).astype(np.float32)[:, None]
+        gain = fading(graph, source, 1 / AROUND, tol=1e-2)[:, 0]
+        gain[labels >= 0] = -1
+        gain[chosen] = -1
+        chosen.append(int(gain.argmax()))
+        if len(chosen) < n:
+            heard += _heard(graph, np.array(chosen[-1:]), len(known))
+    return np.array(chosen, np.intp)
+
+
+def _region_votes(graph: Graph, arm: NDArray[np.integer], n_classes: int) -> NDArray[np.float32]:
+    """The share of the strongest class in the region of every row."""
     indptr, indices, _ = graph.csr
     degrees = np.repeat(np.maximum(graph.degrees, 1e-30), np.diff(graph.weights.indptr))
     walk = (graph.weights.data / degrees).astype(np.float32)
-    table = np.zeros((graph.n_vertices, n_classes + 1), np.float32)
+    table = np.zeros((graph.n_vertices, n_classes), np.float32)
     table[arm >= 0, arm[arm >= 0]] = 1
-    table[labels >= 0, n_classes] = 1
     other = np.empty_like(table)
     for _ in range(REGION):
         kernels.multiply(indptr, indices, walk, table, other)
         table, other = other, table
-    votes, heard = np.sort(table[:, :n_classes], axis=1), table[:, n_classes]
-    doubt = 1 - (votes[:, -1] - (votes[:, -2] if n_classes > 1 else 0))
-    scale = max(float(np.quantile(heard, 0.9)), 1e-12)
-    score = doubt / (1 + heard / scale)
-    region = np.column_stack([score, score]).astype(np.float32)
-    smooth = np.empty_like(region)
-    kernels.multiply(indptr, indices, walk, region, smooth)
-    score = smooth[:, 0].astype(np.float64)
-    score[labels >= 0] = -1
+    return np.asarray(table.max(axis=1))
 
-    chosen: list[int] = _unreached(graph, labels)[:n]
-    silence = np.zeros((graph.n_vertices, 1), np.float32)
-    while len(chosen) < min(n, int((labels < 0).sum())):
-        if chosen:
-            silence[:] = 0
-            silence[chosen] = 1
-            for _ in range(REGION):
-                near = np.empty_like(silence)
-                kernels.multiply(indptr, indices, walk, silence, near)
-                silence = near
-            loudest = max(float(silence.max()), 1e-12)
-            present = score * (1 - np.minimum(silence[:, 0] / loudest, 1))
-            present[chosen] = -1
-        else:
-            present = score
-        present = np.where(labels >= 0, -1, present)
-        chosen.append(int(present.argmax()))
-    return np.array(chosen, np.intp)
+
+def _heard(graph: Graph, rows: NDArray[np.intp], n_known: int) -> NDArray[np.float32]:
+    """How loud some labelled rows are heard everywhere; 1 on average if they are all that are known."""
+    damping = max(n_known / graph.n_vertices, 1 / FAR)
+    source = np.zeros((graph.n_vertices, 1), np.float32)
+    source[rows, 0] = graph.degrees[rows]
+    share = damping * graph.n_vertices / max(n_known, 1)
+    return share * fading(graph, source, damping, tol=1e-2)[:, 0]
 
 
 def _unreached(graph: Graph, labels: NDArray[np.int32]) -> list[int]:

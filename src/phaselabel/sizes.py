@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from phaselabel import _few_label_kernels as kernels
 
-#: Pressure per factor e of deviation, in shares of a vote: soft where sizes are estimated, hard where given.
-SOFT, HARD = 0.3, 10.0
+#: Pressure per factor e of deviation, in shares of a vote: soft where sizes are estimated, hard where given,
+#: growing from GROWING on; and the least of it in the first choice, when clusters are handed over whole.
+SOFT, HARD, GROWING, FIRST = 0.1, 10.0, 0.3, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +30,13 @@ class ClassSizes:
         """Whether the sizes are given rather than estimated."""
         return self.strength == HARD
 
+    def firm(self) -> "ClassSizes":
+        """The same sizes for the first choice."""
+        return ClassSizes(self.low, self.high, max(self.strength, FIRST))
+
     def softened(self, progress: float) -> "ClassSizes":
-        """The same sizes, held softly at first: a hard hold from the start freezes early mistakes."""
-        strength = min(self.strength, SOFT * (HARD / SOFT) ** progress) if self.exact else self.strength
+        """The same sizes, held softly at first: a hard hold in every round freezes early mistakes."""
+        strength = min(self.strength, GROWING * (HARD / GROWING) ** progress)
         return ClassSizes(self.low, self.high, strength)
 
     def pressure(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,6 +5,8 @@ neighbours, spread the labels by a Poisson equation, let classes compete for ver
 their sizes.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -14,36 +16,11 @@ from phaselabel.graph import Graph
 from phaselabel.sizes import ClassSizes
 from phaselabel.star import LEAF, State
 
-#: Up to so many labels per class the flow starts from a spread; and tables hold at most so many numbers.
-FEW, LARGEST = 5, 60_000_000
-
-#: From so many edges between known labels the graph is judged; this share of them should be within a class.
-ENOUGH, PURE = 15, 0.75
-
 #: A graph of so many vertices is sharpened twice: its neighbourhoods are small beside its classes.
 LARGE = 10_000
 
 #: How far a share travels in the competition (mean steps 1 / (1 - REACH)), steps a round, rounds.
-REACH, STEPS, ROUNDS = 0.95, 4, 30
-
-
-def is_few(labels: NDArray[np.int32], n_classes: int) -> bool:
-    """Whether the labels are too few to start from the hub."""
-    known = int((labels >= 0).sum())
-    return n_classes > 1 and known <= FEW * n_classes and len(labels) * n_classes <= LARGEST
-
-
-def separates_badly(graph: Graph, labels: NDArray[np.int32]) -> bool:
-    """Whether the edges between known labels, if there are enough to tell, often join different classes.
-
-    On such a graph nothing pins the interface of a long flow, and one class swallows the others.
-    """
-    known = np.flatnonzero(labels >= 0)
-    edges = graph.weights[known][:, known].tocoo()
-    if edges.nnz < 2 * ENOUGH:
-        return False
-    alike = labels[known][edges.row] == labels[known][edges.col]
-    return bool(alike.mean() < PURE)
+REACH, STEPS, ROUNDS = 0.98, 10, 20
 
 
 def sharpened(graph: Graph, power: int | None = None) -> Graph:
@@ -68,31 +45,18 @@ def sharpened(graph: Graph, power: int | None = None) -> Graph:
     return Graph.from_symmetric(sparse.csr_array((data, w.indices.copy(), w.indptr.copy()), shape=w.shape))
 
 
-def poisson(
-    graph: Graph,
-    labels: NDArray[np.int32],
-    n_classes: int,
-    *,
-    tol: float = 1e-3,
-    damping: float = 1e-4,
-    max_iter: int = 200,
+def fading(
+    graph: Graph, source: NDArray[np.float32], damping: float, *, tol: float = 1e-3, max_iter: int = 200
 ) -> NDArray[np.float32]:
-    """Solve L u = Σ_labels (e_label - mean) δ by conjugate gradients: every label a source, its rivals sinks.
+    """Solve (L + damping D) u = source by conjugate gradients, one column per right-hand side.
 
-    Calder, Cook, Thorpe, Slepčev: *Poisson learning* (2020). A little damping makes the equation solvable on
-    every component of the graph by itself.
+    u is what walks from the sources leave behind, if they are given up with probability ``damping`` a step.
     """
     indptr, indices, weights = graph.csr
     weights = weights.astype(np.float32, copy=False)
     root = np.sqrt(graph.degrees)
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
-    known = np.flatnonzero(labels >= 0)
-    hot = np.eye(n_classes, dtype=np.float32)[labels[known]]
-    residual = np.zeros((len(labels), n_classes), np.float32)
-    # Every class speaks equally loud, however many labels it has.
-    loud = (1 / np.bincount(labels[known], minlength=n_classes).clip(1))[labels[known]]
-    loud *= len(known) / loud.sum()
-    residual[known] = (hot - np.average(hot, axis=0, weights=loud)) * loud[:, None] * inverse[known]
+    residual = source * inverse
     solution, product = np.zeros_like(residual), np.empty_like(residual)
     direction = residual.copy()
     norm = np.einsum("ik,ik->k", residual, residual)
@@ -111,6 +75,25 @@ def poisson(
     return np.asarray(solution * inverse, np.float32)
 
 
+def poisson(
+    graph: Graph, labels: NDArray[np.int32], n_classes: int, *, damping: float | None = None, **settings: Any
+) -> NDArray[np.float32]:
+    """Solve (L + damping D) u = Σ_labels (e_label - mean) δ: every label a source, its rivals sinks.
+
+    Calder, Cook, Thorpe, Slepčev: *Poisson learning* (2020), which has no damping. Without it the majority
+    among the labels of a cluster outshouts the others anywhere in it: good where a cluster has one label, bad
+    where it has several. So a walk from a label fades after as many steps as there are vertices per label.
+    """
+    known = np.flatnonzero(labels >= 0)
+    hot = np.eye(n_classes, dtype=np.float32)[labels[known]]
+    # Every class speaks equally loud, however many labels it has.
+    loud = (1 / np.bincount(labels[known], minlength=n_classes).clip(1))[labels[known]]
+    loud *= len(known) / loud.sum()
+    source = np.zeros((len(labels), n_classes), np.float32)
+    source[known] = (hot - np.average(hot, axis=0, weights=loud)) * loud[:, None]
+    return fading(graph, source, len(known) / len(labels) if damping is None else damping, **settings)
+
+
 def spread(
     graph: Graph,
     labels: NDArray[np.int32],
@@ -121,19 +104,23 @@ def spread(
     """Where to start the flow on a (sharpened) graph: a class for every vertex a label reaches, and a height.
 
     Classes compete in rounds: shares relax towards their neighbours' mean, then every vertex takes the class
-    of highest share plus the pressure of the class's size.
+    of highest share plus the pressure of the class's size. The pressure is there from the first choice on:
+    in a cluster without labels the Poisson solution is flat, so it changes hands as a whole; later, when
+    shares are sharp, the pressure would cut it in two.
     """
     labels = np.where(fidelity > 0, labels, -1).astype(np.int32)
     reached = graph.reached(labels >= 0)
-    arm = poisson(graph, labels, n_classes).argmax(axis=1).astype(np.int32)
-    arm[~reached] = -1
+    voice = poisson(graph, labels, n_classes)[reached]
+    voice = np.tanh(voice / max(2 * float(np.median(np.abs(voice))), 1e-30))
+    arm, margin = np.full(len(labels), -1, np.int32), np.zeros(len(labels), np.float32)
+    arm[reached] = sizes.firm().choose(voice, np.zeros(n_classes), 100)[0]
     indptr, indices, _ = graph.csr
     degrees = np.repeat(np.maximum(graph.degrees, 1e-30), np.diff(graph.weights.indptr))
     walk = (graph.weights.data / degrees).astype(np.float32)
     trust = (fidelity / (1 + fidelity)).astype(np.float32)
     table = np.zeros((len(labels), n_classes), np.float32)
     table[reached, arm[reached]] = 1
-    other, offsets, margin = np.empty_like(table), np.zeros(n_classes), np.zeros(len(labels), np.float32)
+    other, offsets = np.empty_like(table), np.zeros(n_classes)
     for round_ in range(ROUNDS):
         for _ in range(STEPS):
             kernels.relax(indptr, indices, walk, np.float32(REACH), arm, labels, trust, table, other)
