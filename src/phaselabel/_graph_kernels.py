@@ -8,6 +8,9 @@ import numpy as np
 
 from phaselabel._kernels import _kernel
 
+#: Stands where a neighbour is still missing.
+NOBODY = np.iinfo(np.int32).max
+
 
 @_kernel()
 def _squared(points, scale, j, queries, query_scale, q):  # type: ignore[no-untyped-def]
@@ -45,10 +48,9 @@ def rerank(points, scale, queries, query_scale, rows, shortlist, itself, ids, sq
     ``ids`` and ``squares`` receive the result at ``rows[t]``. Candidates out of range are gaps in the list;
     with ``itself`` a query is a point, too, and not its own neighbour.
     """
-    nobody = np.iinfo(np.int32).max
     for t in nb.prange(rows.size):
         q = rows[t]
-        ids[q, :] = nobody
+        ids[q, :] = NOBODY
         squares[q, :] = np.inf
         for j in shortlist[t]:
             if 0 <= j < points.shape[0] and not (itself and j == q):
@@ -58,10 +60,9 @@ def rerank(points, scale, queries, query_scale, rows, shortlist, itself, ids, sq
 @_kernel(parallel=True)
 def scan(points, scale, queries, query_scale, rows, itself, ids, squares):  # type: ignore[no-untyped-def]
     """Like :func:`rerank` with everybody on the shortlist."""
-    nobody = np.iinfo(np.int32).max
     for t in nb.prange(rows.size):
         q = rows[t]
-        ids[q, :] = nobody
+        ids[q, :] = NOBODY
         squares[q, :] = np.inf
         for j in range(points.shape[0]):
             if not (itself and j == q):
@@ -100,13 +101,12 @@ def scan_sparse(  # type: ignore[no-untyped-def]
     out,
 ):
     """The nearest of all points by ``|x|² + |y|² - 2 x·y``, the products taken column by column."""
-    nobody = np.iinfo(np.int32).max
     n = squares.size
     for b in nb.prange(n_blocks):
         products = np.zeros(n)
         for t in range(b * rows.size // n_blocks, (b + 1) * rows.size // n_blocks):
             q = rows[t]
-            ids[q, :] = nobody
+            ids[q, :] = NOBODY
             out[q, :] = np.inf
             for e in range(q_indptr[q], q_indptr[q + 1]):
                 x = q_data[e]
@@ -125,7 +125,7 @@ def measure_sparse(q_indptr, q_columns, q_data, rows, indptr, columns, data, ids
     for t in nb.prange(rows.size):
         q = rows[t]
         near = ids[q].copy()
-        ids[q, :] = np.iinfo(np.int32).max
+        ids[q, :] = NOBODY
         out[q, :] = np.inf
         for j in near:
             total = 0.0

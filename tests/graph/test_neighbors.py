@@ -311,3 +311,12 @@ def test_the_memory_is_stated_before_the_search(X, caplog):
     first, last = [record.getMessage() for record in caplog.records]
     assert "MiB besides the data" in first
     assert "recall" in last
+
+
+def test_crowds_of_equal_rows_leave_no_gaps_in_the_lists():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.repeat(rng.random((2, 20)), 3000, axis=0), rng.random((50, 20))])
+    found = nearest_neighbors(X, 10, method="shortlist")
+    assert found.indices.max() < len(X)
+    assert np.isfinite(found.distances).all()
+    assert (found.distances[:6000] == 0).all()

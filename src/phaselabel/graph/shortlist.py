@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from phaselabel._graph_kernels import NOBODY
 from phaselabel.graph.exact import Found, Task
 from phaselabel.graph.rows import Rows
 
@@ -162,6 +163,8 @@ class Shortlists:
                 task.rerank(rows, shortlist, found, np.float32)
                 shortlist = found[0][rows]
             task.rerank(rows, shortlist, found)
+            # Where many rows are equal, the cells opened may hold too few others.
+            task.scan(rows[found[0][rows, -1] == NOBODY], found)
             task.tick(len(rows))
         return found
 
