@@ -24,6 +24,8 @@ bench: .venv-bench/stamp
 	.venv-bench/bin/python benchmarks/flow.py
 	.venv-bench/bin/python benchmarks/peers.py
 	.venv-bench/bin/python benchmarks/few_labels.py
+	.venv-bench/bin/python benchmarks/graph.py
+	.venv-bench/bin/python benchmarks/images.py
 
 docs: .venv/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

@@ -231,17 +231,21 @@ class Marks:
             n: spare[k % len(spare)] for k, n in enumerate(without)
         }
 
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse marks that don't fit the image or cannot tell it apart."""
+    def fitted(self, shape: tuple[int, int], valid: NDArray[np.bool_] | None = None) -> "Marks":
+        """The marks that count on an image of this shape with data where ``valid``; refuse too few."""
         if self.labels.shape != shape:
             raise ValueError(_misfit(self.labels.shape, shape))
-        present = [name for number, name in self.classes.items() if (self.labels == number).any()]
-        if not present:
-            raise ValueError("There are no marks: mark a few pixels of every class.")
-        if len(present) == 1:
+        counts = self.labels > 0 if valid is None else (self.labels > 0) & valid
+        classes = {n: self.classes.get(n, str(n)) for n in np.unique(self.labels[counts]).tolist()}
+        where = "" if valid is None else " on pixels with data"
+        if not classes:
+            raise ValueError(f"There are no marks{where}: mark a few pixels of every class.")
+        if len(classes) == 1:
+            only = next(iter(classes.values()))
             raise ValueError(
-                f"All marks are of one class ({present[0]}): mark at least two, for instance the background."
+                f"All marks{where} are of one class ({only}): mark at least two, for instance the background."
             )
+        return Marks(np.where(counts, self.labels, 0), classes, self.colors)
 
 
 def as_marks(scribbles: Any, image: NDArray[Any] | None = None) -> Marks:
