@@ -50,10 +50,12 @@ def test_the_same_bits_every_time():
         lambda image: image.mean(axis=2).astype(np.uint8),
         lambda image: image.astype(np.uint16) * 16,
         lambda image: image.astype(np.float32) / 255,
+        lambda image: image * 1e300,
+        lambda image: image * 1e-3 + 1e7,
         lambda image: np.dstack([image, np.full(image.shape[:2], 255, np.uint8)]),
         lambda image: image.astype(float) @ np.random.default_rng(0).random((3, 30)),
     ],
-    ids=["grey float", "grey bytes", "16 bit", "float", "rgba", "30 bands"],
+    ids=["grey float", "grey bytes", "16 bit", "float", "huge", "far from zero", "rgba", "30 bands"],
 )
 def test_kinds_of_images(convert):
     image, truth = two_discs(noise=6)
@@ -100,6 +102,8 @@ def test_pixels_without_data_get_no_class():
     assert (result.confidence[:, 40:45] == 0).all()
     rest = np.isfinite(image[..., 0])
     assert np.mean((result.labels == whole.labels)[rest]) > 0.998  # a gap says nothing about its surroundings
+    masked = np.ma.masked_invalid(image)
+    assert (segment(masked, one_sided_marks()).labels == result.labels).all()
     with pytest.raises(ValueError, match="no marks on pixels with data"):
         segment(image, np.isnan(image[..., 0]).astype(int))
 
@@ -176,6 +180,7 @@ def test_update_refuses_what_does_not_fit_and_changes_nothing():
         ({"scale": "none"}, "scale"),
         ({"epsilon": 0}, "epsilon"),
         ({"n_neighbors": 0}, "n_neighbors"),
+        ({"n_neighbors": "ten"}, "n_neighbors"),
     ],
 )
 def test_parameters_are_checked(options, sentence):

@@ -50,8 +50,8 @@ def as_bands(image: ArrayLike, scale: Scale = "auto", name: str = "image") -> Ba
     Parameters
     ----------
     image : array-like of shape (H, W) or (H, W, B)
-        Whole numbers, floats or booleans. Pixels with a value that is not finite are "no data": they get no
-        label.
+        Whole numbers, floats or booleans. Pixels with a value that is masked or not finite are "no data":
+        they get no label.
     scale : {"auto", "image", "band"}, default="auto"
         "image" gives all bands one scale, "band" gives each its own; "auto" is "image" for up to four bands.
     name : str
@@ -62,6 +62,8 @@ def as_bands(image: ArrayLike, scale: Scale = "auto", name: str = "image") -> Ba
     >>> as_bands(np.zeros((4, 5), np.uint8)).pixels.shape
     (4, 5, 1)
     """
+    if isinstance(image, np.ma.MaskedArray):
+        image = image.astype(np.float64).filled(np.nan)
     pixels = np.asarray(image)
     if pixels.ndim == 2:
         pixels = pixels[:, :, None]
@@ -81,6 +83,9 @@ def as_bands(image: ArrayLike, scale: Scale = "auto", name: str = "image") -> Ba
         offset, gain = _band_scales(pixels, valid)
     else:
         offset, gain = _image_scale(pixels, valid)
+    if pixels.dtype.itemsize > 4:  # small differences of large numbers, and very large ones, need all bytes
+        pixels = ((pixels - offset) * gain).astype(np.float32)
+        offset, gain = np.zeros_like(offset), np.ones_like(gain)
     return Bands(pixels, offset.astype(np.float32), gain.astype(np.float32), valid)
 
 

@@ -270,22 +270,21 @@ def import_pillow(*modules: str) -> list[Any]:
 
 def _colours(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> dict[int, str]:
     """Which colours are classes: all of a crisp painting, the common ones of a soft brush."""
-    if len(codes) > CRISP:
-        common = counts >= RARE * counts.sum()
+    if not len(codes):
+        raise ValueError("There are no marks: everything is black or transparent.")
+    classes = codes if len(codes) <= CRISP else codes[counts >= RARE * counts.sum()]
+    if not 0 < len(classes) <= TOO_MANY:
+        raise ValueError(
+            f"The marks have {len(codes)} colours, like a photograph; paint with a hard brush on a "
+            "transparent or black layer and save it as PNG, or name the colours in a legend."
+        )
+    if len(classes) < len(codes):
         log.warning(
             "The marks have %d colours: %d common ones are classes, the rest are taken for brush edges.",
             len(codes),
-            common.sum(),
+            len(classes),
         )
-        codes = codes[common]
-    if len(codes) == 0 or len(codes) > TOO_MANY:
-        if len(counts):
-            raise ValueError(
-                f"The marks have {len(counts)} colours, like a photograph; paint with a hard brush on a "
-                "transparent or black layer and save it as PNG, or name the colours in a legend."
-            )
-        raise ValueError("There are no marks: everything is black or transparent.")
-    return dict.fromkeys(sorted(codes.tolist()), "")
+    return dict.fromkeys(sorted(classes.tolist()), "")
 
 
 def _named_colours(legend: dict[str, str]) -> dict[int, str]:

@@ -176,7 +176,7 @@ def _label_picture(result: Any, image_module: Any) -> Any:
 
 
 def _suffix(name: str, number: int) -> str:
-    plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", name)[:60].strip("-")
     return f"_{plain}" if plain and plain != str(number) else ""
 
 

@@ -187,7 +187,7 @@ class Segmentation:
 
     @property
     def image(self) -> NDArray[Any]:
-        """The image, (H, W, B)."""
+        """The image, (H, W, B); numbers of eight bytes are scaled to four."""
         return self._shown.pixels
 
     def mask(self, name: int | str) -> NDArray[np.bool_]:
@@ -266,9 +266,10 @@ def _rows(means: NDArray[np.float32], patch: int, position: float, n_bands: int)
 
 def _graph(rows: NDArray[np.float32], n_neighbors: int, scale_neighbor: int | None) -> Graph:
     """Every row joined to those most like it, all in one part: no pixel is out of the marks' reach."""
-    others = len(rows) - 1
-    neighbors = nearest_neighbors(rows, min(n_neighbors, others), recall=RECALL, connect=True)
-    graph = similarity_graph(neighbors, scale_neighbor if n_neighbors <= others else None)
+    if isinstance(n_neighbors, int | np.integer) and n_neighbors >= len(rows):
+        n_neighbors, scale_neighbor = len(rows) - 1, None
+    neighbors = nearest_neighbors(rows, n_neighbors, recall=RECALL, connect=True)
+    graph = similarity_graph(neighbors, scale_neighbor)
     _ = graph.normalized  # now, not in the first update
     return graph
 
