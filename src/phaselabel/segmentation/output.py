@@ -125,7 +125,7 @@ def summary(result: Any) -> dict[str, Any]:
         "height": height,
         "width": width,
         "classes": classes,
-        "unreached_pixels": int((result.labels == 0).sum()),
+        "pixels_without_class": int((result.labels == 0).sum()),
         "solved_on": {"vertices": result.graph.n_vertices, "cell": result.cell},
         "sweeps": result.solution.n_iter,
         "converged": result.solution.converged,
