@@ -63,7 +63,7 @@ def as_bands(image: ArrayLike, scale: Scale = "auto", name: str = "image") -> Ba
     (4, 5, 1)
     """
     if isinstance(image, np.ma.MaskedArray):
-        image = image.astype(np.float64).filled(np.nan)
+        image = np.ma.filled(image.astype(np.float64), np.nan)
     pixels = np.asarray(image)
     if pixels.ndim == 2:
         pixels = pixels[:, :, None]
