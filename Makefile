@@ -26,6 +26,8 @@ bench: .venv-bench/stamp
 	.venv-bench/bin/python benchmarks/few_labels.py
 	.venv-bench/bin/python benchmarks/files.py
 	.venv-bench/bin/python benchmarks/claims.py
+	.venv-bench/bin/python benchmarks/graph.py
+	.venv-bench/bin/python benchmarks/images.py
 
 docs: .venv/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

@@ -106,10 +106,10 @@ def test_labelme_shapes(tmp_path):
         (lambda: Marks.from_array([[0.5, 1]]), "whole numbers"),
         (lambda: Marks.from_array([[-3, 1]]), "from 1"),
         (lambda: Marks.from_painting(np.zeros((4, 4, 3), np.uint8)), "no marks"),
-        (lambda: Marks.from_array(np.zeros((4, 4), int)).check((4, 4)), "no marks"),
-        (lambda: Marks.from_array(np.ones((4, 4), int)).check((4, 4)), "one class"),
-        (lambda: Marks.from_array(np.ones((4, 5), int)).check((5, 4)), "turned"),
-        (lambda: Marks.from_array(np.ones((4, 5), int)).check((9, 9)), "5 wide and 4 high"),
+        (lambda: Marks.from_array(np.zeros((4, 4), int)).fitted((4, 4)), "no marks"),
+        (lambda: Marks.from_array(np.ones((4, 4), int)).fitted((4, 4)), "one class"),
+        (lambda: Marks.from_array(np.ones((4, 5), int)).fitted((5, 4)), "turned"),
+        (lambda: Marks.from_array(np.ones((4, 5), int)).fitted((9, 9)), "5 wide and 4 high"),
     ],
 )
 def test_errors_say_what_is_wrong(make, sentence):

@@ -3,7 +3,7 @@ import pytest
 
 from phaselabel import Marks, segment
 from phaselabel.segmentation.features import as_bands
-from phaselabel.segmentation.reduction import extend, into_cells, marks_into_cells
+from phaselabel.segmentation.reduction import extend, into_cells
 from phaselabel.star import State
 
 
@@ -18,12 +18,6 @@ def test_cells_are_means_and_variances(shape):
             block = scaled[4 * i : 4 * i + 4, 4 * j : 4 * j + 4].reshape(-1, shape[2])
             np.testing.assert_allclose(cells.means[i, j], block.mean(axis=0), rtol=1e-5)
             np.testing.assert_allclose(cells.variances[i, j], block.var(axis=0).sum(), rtol=1e-4, atol=1e-7)
-
-
-def test_marks_in_cells_by_majority():
-    labels = np.zeros((4, 6), np.int32)
-    labels[0, 0], labels[1, :2], labels[3, 5] = 2, 1, 2
-    assert marks_into_cells(labels, 2, 2).tolist() == [[0, -1, -1], [-1, -1, 1]]
 
 
 def naive_extend(bands, cells, state, n_classes, spreads, reach=2):

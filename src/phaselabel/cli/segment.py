@@ -87,8 +87,8 @@ def _report(found: dict, folder: object) -> None:
             f"{c['name'][:20]:20} {c['color']:8} {c['marked_pixels']:8} {c['pixels']:10} "
             f"{c['share']:7.1%} {sure:>11}"
         )
-    if found["unreached_pixels"]:
-        print(f"no mark reaches {found['unreached_pixels']} pixels; they are 0 in labels.png")
+    if found["pixels_without_class"]:
+        print(f"{found['pixels_without_class']} pixels have no data; they are 0 in labels.png")
     print(f"{found['status']} Written to {folder}")
 
 

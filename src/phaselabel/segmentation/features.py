@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
 
 #: Up to this many bands share one scale, like the colours of a photograph; more are scaled one by one.
 COLOURS = 4
@@ -49,8 +50,8 @@ def as_bands(image: ArrayLike, scale: Scale = "auto", name: str = "image") -> Ba
     Parameters
     ----------
     image : array-like of shape (H, W) or (H, W, B)
-        Whole numbers, floats or booleans. Pixels with a value that is not finite are "no data": they get no
-        label.
+        Whole numbers, floats or booleans. Pixels with a value that is masked or not finite are "no data":
+        they get no label.
     scale : {"auto", "image", "band"}, default="auto"
         "image" gives all bands one scale, "band" gives each its own; "auto" is "image" for up to four bands.
     name : str
@@ -61,6 +62,8 @@ def as_bands(image: ArrayLike, scale: Scale = "auto", name: str = "image") -> Ba
     >>> as_bands(np.zeros((4, 5), np.uint8)).pixels.shape
     (4, 5, 1)
     """
+    if isinstance(image, np.ma.MaskedArray):
+        image = np.ma.filled(image.astype(np.float64), np.nan)
     pixels = np.asarray(image)
     if pixels.ndim == 2:
         pixels = pixels[:, :, None]
@@ -80,6 +83,9 @@ def as_bands(image: ArrayLike, scale: Scale = "auto", name: str = "image") -> Ba
         offset, gain = _band_scales(pixels, valid)
     else:
         offset, gain = _image_scale(pixels, valid)
+    if pixels.dtype.itemsize > 4:  # small differences of large numbers, and very large ones, need all bytes
+        pixels = ((pixels - offset) * gain).astype(np.float32)
+        offset, gain = np.zeros_like(offset), np.ones_like(gain)
     return Bands(pixels, offset.astype(np.float32), gain.astype(np.float32), valid)
 
 
@@ -126,6 +132,23 @@ def pixel_features(bands: NDArray[np.float32], patch: int = 5, position: float =
     return out.reshape(height * width, -1)
 
 
+def distinct(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The rows that differ, in the order of their first appearance, and which of them each row is.
+
+    Nothing but its place tells a pixel of a flat area from the next one; a search among thousands of them
+    would find ties only.
+
+    Examples
+    --------
+    >>> rows, which = distinct(np.array([[5, 6], [1, 2], [5, 6]], np.float32))
+    >>> rows.tolist(), which.tolist()
+    ([[5.0, 6.0], [1.0, 2.0]], [0, 1, 0])
+    """
+    words = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    _, first, which = np.unique(words.ravel(), return_index=True, return_inverse=True)
+    return rows[np.sort(first)], np.argsort(np.argsort(first))[which]
+
+
 def leading_components(bands: NDArray[np.float32], n_components: int) -> NDArray[np.float32]:
     """The ``n_components`` directions in which the pixels of a cube vary most, as bands of their own."""
     flat = bands.reshape(-1, bands.shape[2])
@@ -144,7 +167,7 @@ def check_patch(patch: Any, position: Any) -> None:
 
 
 def _without_gaps(pixels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Give pixels without data some harmless value and say where they are."""
+    """Give pixels without data the value of the nearest that has some, and say where they are."""
     if pixels.dtype.kind != "f":
         return pixels, None
     valid = np.isfinite(pixels).all(axis=2)
@@ -152,9 +175,8 @@ def _without_gaps(pixels: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArra
         return pixels, None
     if not valid.any():
         raise ValueError(f"{name} has NaN or infinity in every pixel; there is nothing to segment.")
-    filled = pixels.copy()
-    filled[~valid] = pixels[valid].mean(axis=0)
-    return filled, valid
+    nearest = ndimage.distance_transform_edt(~valid, return_distances=False, return_indices=True)
+    return pixels[tuple(nearest)], valid
 
 
 def _image_scale(

@@ -93,8 +93,7 @@ def read_marks(
     if suffix in (*NUMPY, *TIFF):
         found = read_image(path)
         return Marks.from_array(found) if found.ndim == 2 else Marks.from_painting(found, legend=names)
-    with _sentences(path):
-        return _painted(path, names, image)
+    return _painted(path, names, image)
 
 
 def _read_picture(path: Path) -> NDArray[Any]:
@@ -204,13 +203,14 @@ def _check_size(n_values: int, path: Path) -> None:
 
 def _painted(path: Path, legend: dict[str, str] | None, image: NDArray[Any] | None) -> Marks:
     image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
-    with image_module.open(path) as picture:
-        picture = ops.exif_transpose(picture)
-        if picture.mode == "P" and legend is None:
-            return _indexed(picture)
-        if picture.mode in ("1", "L", "I", "F", "I;16", "I;16B") and legend is None:
-            return Marks.from_array(np.asarray(picture))
-        return Marks.from_painting(np.asarray(picture.convert("RGBA")), legend=legend, image=image)
+    with _sentences(path), image_module.open(path) as opened:
+        picture = ops.exif_transpose(opened)
+        picture.load()
+    if picture.mode == "P" and legend is None:
+        return _indexed(picture)
+    if picture.mode in ("1", "L", "I", "F", "I;16", "I;16B") and legend is None:
+        return Marks.from_array(np.asarray(picture))
+    return Marks.from_painting(np.asarray(picture.convert("RGBA")), legend=legend, image=image)
 
 
 def _indexed(picture: Any) -> Marks:

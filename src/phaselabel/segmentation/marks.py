@@ -231,17 +231,21 @@ class Marks:
             n: spare[k % len(spare)] for k, n in enumerate(without)
         }
 
-    def check(self, shape: tuple[int, int]) -> None:
-        """Refuse marks that don't fit the image or cannot tell it apart."""
+    def fitted(self, shape: tuple[int, int], valid: NDArray[np.bool_] | None = None) -> "Marks":
+        """The marks that count on an image of this shape with data where ``valid``; refuse too few."""
         if self.labels.shape != shape:
             raise ValueError(_misfit(self.labels.shape, shape))
-        present = [name for number, name in self.classes.items() if (self.labels == number).any()]
-        if not present:
-            raise ValueError("There are no marks: mark a few pixels of every class.")
-        if len(present) == 1:
+        counts = self.labels > 0 if valid is None else (self.labels > 0) & valid
+        classes = {n: self.classes.get(n, str(n)) for n in np.unique(self.labels[counts]).tolist()}
+        where = "" if valid is None else " on pixels with data"
+        if not classes:
+            raise ValueError(f"There are no marks{where}: mark a few pixels of every class.")
+        if len(classes) == 1:
+            only = next(iter(classes.values()))
             raise ValueError(
-                f"All marks are of one class ({present[0]}): mark at least two, for instance the background."
+                f"All marks{where} are of one class ({only}): mark at least two, for instance the background."
             )
+        return Marks(np.where(counts, self.labels, 0), classes, self.colors)
 
 
 def as_marks(scribbles: Any, image: NDArray[Any] | None = None) -> Marks:
@@ -266,22 +270,21 @@ def import_pillow(*modules: str) -> list[Any]:
 
 def _colours(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> dict[int, str]:
     """Which colours are classes: all of a crisp painting, the common ones of a soft brush."""
-    if len(codes) > CRISP:
-        common = counts >= RARE * counts.sum()
+    if not len(codes):
+        raise ValueError("There are no marks: everything is black or transparent.")
+    classes = codes if len(codes) <= CRISP else codes[counts >= RARE * counts.sum()]
+    if not 0 < len(classes) <= TOO_MANY:
+        raise ValueError(
+            f"The marks have {len(codes)} colours, like a photograph; paint with a hard brush on a "
+            "transparent or black layer and save it as PNG, or name the colours in a legend."
+        )
+    if len(classes) < len(codes):
         log.warning(
             "The marks have %d colours: %d common ones are classes, the rest are taken for brush edges.",
             len(codes),
-            common.sum(),
+            len(classes),
         )
-        codes = codes[common]
-    if len(codes) == 0 or len(codes) > TOO_MANY:
-        if len(counts):
-            raise ValueError(
-                f"The marks have {len(counts)} colours, like a photograph; paint with a hard brush on a "
-                "transparent or black layer and save it as PNG, or name the colours in a legend."
-            )
-        raise ValueError("There are no marks: everything is black or transparent.")
-    return dict.fromkeys(sorted(codes.tolist()), "")
+    return dict.fromkeys(sorted(classes.tolist()), "")
 
 
 def _named_colours(legend: dict[str, str]) -> dict[int, str]:

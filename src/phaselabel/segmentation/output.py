@@ -125,7 +125,7 @@ def summary(result: Any) -> dict[str, Any]:
         "height": height,
         "width": width,
         "classes": classes,
-        "unreached_pixels": int((result.labels == 0).sum()),
+        "pixels_without_class": int((result.labels == 0).sum()),
         "solved_on": {"vertices": result.graph.n_vertices, "cell": result.cell},
         "sweeps": result.solution.n_iter,
         "converged": result.solution.converged,
@@ -176,7 +176,7 @@ def _label_picture(result: Any, image_module: Any) -> Any:
 
 
 def _suffix(name: str, number: int) -> str:
-    plain = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", name)[:60].strip("-")
     return f"_{plain}" if plain and plain != str(number) else ""
 
 

@@ -7,6 +7,7 @@ upsampling, Kopf et al. 2007, with heights as the values). Work and memory go st
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,19 +72,22 @@ def into_cells(bands: Bands, cell: int) -> Cells:
     return Cells(cell, means, variances)
 
 
-def marks_into_cells(labels: NDArray[np.int32], cell: int, n_classes: int) -> NDArray[np.int32]:
-    """The class (from 0) most often marked in every cell, -1 where none is; ``labels`` counts from 1."""
-    if cell == 1:
-        return labels - 1
-    shape = -(-labels.shape[0] // cell), -(-labels.shape[1] // cell)
-    rows, columns = np.nonzero(labels > 0)
-    place = (rows // cell) * shape[1] + columns // cell
-    spots, where = np.unique(place, return_inverse=True)
-    counts = np.zeros((len(spots), n_classes), np.int32)
-    np.add.at(counts, (where, labels[rows, columns] - 1), 1)
-    out = np.full(shape[0] * shape[1], -1, np.int32)
-    out[spots] = counts.argmax(axis=1)
-    return out.reshape(shape)
+def majority(
+    at: NDArray[np.integer[Any]], classes: NDArray[np.integer[Any]], n_vertices: int, n_classes: int
+) -> NDArray[np.int32]:
+    """The class most often marked at every vertex, -1 where none is; ``classes[i]`` is marked at ``at[i]``.
+
+    Examples
+    --------
+    >>> majority(np.array([0, 0, 0, 2]), np.array([1, 0, 1, 0]), 3, 2).tolist()
+    [1, -1, 0]
+    """
+    vertices, which = np.unique(at, return_inverse=True)
+    counts = np.zeros((len(vertices), n_classes), np.int32)
+    np.add.at(counts, (which, classes), 1)
+    out = np.full(n_vertices, -1, np.int32)
+    out[vertices] = counts.argmax(axis=1)
+    return out
 
 
 def extend(
