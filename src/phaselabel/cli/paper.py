@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         type=_count,
         metavar="N",
-        help="runs of each experiment (default 100; mnist 50)",
+        help="runs of each experiment (default 100; 50 of the large ones, cows and mnist)",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("paper-out"), metavar="DIR", help="default: paper-out"

@@ -174,6 +174,7 @@ RECIPES: dict[str, Recipe] = {
             (30,),
             fidelity=30,
             sweeps=800,
+            runs=50,
             fixed=True,
             reported={},
             notes=(
