@@ -15,8 +15,7 @@ warnings.filterwarnings("ignore")
 
 def phaselabel(graph, y, labels):
     """What ``fit`` does once it has a graph: with few labels it spreads them first."""
-    classes = np.arange(int(y.max()) + 1)
-    return pl.GinzburgLandauClassifier()._flow(graph, labels.astype(np.int32), classes).arm
+    return pl.GinzburgLandauClassifier(affinity="precomputed").fit(graph, labels).transduction_
 
 
 def flow_alone(graph, y, labels):

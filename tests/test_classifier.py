@@ -137,13 +137,15 @@ def test_string_labels(blobs):
     assert set(model.predict(X[:5])) <= set(names)
 
 
-@pytest.mark.parametrize("kind", ["graph", "distances"])
+@pytest.mark.parametrize("kind", ["weights", "graph", "distances"])
 def test_precomputed_input_gives_the_same_answer(blobs, kind):
     X, _, labels = blobs
     expected = GinzburgLandauClassifier(n_neighbors=8).fit(X, labels)
     neighbors = pl.nearest_neighbors(X, 8)
-    if kind == "graph":
-        given, affinity = pl.similarity_graph(neighbors).weights, "precomputed"
+    affinity = "precomputed"
+    if kind != "distances":
+        graph = pl.similarity_graph(neighbors)
+        given = graph if kind == "graph" else graph.weights
     else:
         rows = np.repeat(np.arange(120), 8)
         given = sparse.csr_array(
@@ -153,7 +155,15 @@ def test_precomputed_input_gives_the_same_answer(blobs, kind):
     model = GinzburgLandauClassifier(n_neighbors=8, affinity=affinity).fit(given, labels)
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
     np.testing.assert_allclose(model.confidence_, expected.confidence_, atol=1e-5)
-    assert np.mean(model.predict(given) == expected.transduction_) > 0.98
+    new = graph.weights if kind == "graph" else given
+    assert np.mean(model.predict(new) == expected.transduction_) > 0.98
+
+
+def test_a_graph_is_precomputed(blobs):
+    X, _, labels = blobs
+    graph = pl.similarity_graph(pl.nearest_neighbors(X, 8))
+    with pytest.raises(ValueError, match="affinity must be 'precomputed'"):
+        GinzburgLandauClassifier().fit(graph, labels)
 
 
 def test_clone_pipeline_and_grid_search(blobs):

@@ -4,4 +4,6 @@ import sys
 
 from phaselabel.cli import main
 
-sys.exit(main())
+# Processes started side by side import this module anew.
+if __name__ == "__main__":
+    sys.exit(main())

@@ -35,8 +35,8 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
     scale_neighbor : int, optional
         Which neighbour sets the local scale; the last one by default.
     affinity : {"nearest_neighbors", "precomputed", "precomputed_nearest_neighbors"}
-        What ``X`` is: rows of features; a sparse symmetric matrix of similarities; or a sparse matrix of
-        distances to at least ``n_neighbors`` neighbours per row.
+        What ``X`` is: rows of features; a sparse symmetric matrix of similarities, or a :class:`Graph`; or a
+        sparse matrix of distances to at least ``n_neighbors`` neighbours per row.
     metric : str, default="euclidean"
         What near means for ``affinity="nearest_neighbors"``: "euclidean", "cosine" or, more slowly, any
         metric that scikit-learn knows by name.

@@ -42,8 +42,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like or sparse matrix
-            The rows, or what ``affinity`` says.
+        X : array-like, sparse matrix or Graph
+            The rows, or what ``affinity`` says; a graph is "precomputed".
         y : array-like of shape (n_samples,)
             Labels of any type; ``unlabeled`` (or a missing value) where not known.
 
@@ -134,10 +134,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"{type(self).__name__} requires y to be passed, but the target y is None; "
                 f"pass one label per row, {self.unlabeled!r} where not known."
             )
-        check_consistent_length(X, y)
+        check_consistent_length(X.weights if isinstance(X, Graph) else X, y)
         return X, y
 
     def _validated_rows(self, X: Any, reset: bool) -> Any:
+        if isinstance(X, Graph) and reset:
+            if self.affinity != "precomputed":
+                raise ValueError(f"X is a graph: affinity must be 'precomputed'; got {self.affinity!r}.")
+            self.n_features_in_ = X.n_vertices
+            return X
         given = self.affinity != "nearest_neighbors"
         return validate_data(
             self,
@@ -151,7 +156,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _graph(self, X: Any) -> tuple[Graph, Neighbors | None]:
         """The similarity graph, and the neighbours it is made of where there are any."""
         if self.affinity == "precomputed":
-            return Graph.from_weights(X, np.float32), None
+            return X if isinstance(X, Graph) else Graph.from_weights(X, np.float32), None
         n_neighbors = self._n_neighbors(X.shape[0])
         check_scale_neighbor(self.scale_neighbor, n_neighbors)
         if self.affinity == "precomputed_nearest_neighbors":

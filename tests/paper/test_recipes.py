@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
 
 import phaselabel as pl
 from conftest import few_labels, random_graph
 from phaselabel.energy import gradient
 from phaselabel.paper.methods import flow_settings, matched, methods
-from phaselabel.paper.problem import Bench
-from phaselabel.paper.recipes import RECIPES, patches
+from phaselabel.paper.problem import Bench, Problem
+from phaselabel.paper.recipes import RECIPES
+from phaselabel.segmentation.features import pixel_features
 
 
 def test_printed_energy_is_the_gradient_of_the_print():
@@ -66,11 +69,14 @@ def test_clusters_get_the_names_that_fit_best():
     assert matched(np.array([2, 2, 0, 0, 1, 1, 0]), y).tolist() == [0, 0, 1, 1, 2, 2, 1]
 
 
-def test_patches_look_around_a_pixel():
-    image = np.arange(5 * 6 * 3, dtype=np.uint8).reshape(5, 6, 3)
-    rows = patches(image, 3).reshape(5, 6, 3, 3, 3)  # channel, row, column of the patch
-    np.testing.assert_array_equal(rows[2, 3], image[1:4, 2:5].transpose(2, 0, 1))
-    np.testing.assert_array_equal(rows[0, 0][:, 1, 1], image[0, 0])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_svm_is_the_one_of_scikit_learn(n_classes):
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    labels = pl.datasets.sample_labels(y, 20, random_state=0)
+    problem = Problem(X, y, labels, {}, {}, np.random.SeedSequence(0), np.random.SeedSequence(1))
+    method = next(m for m in methods(RECIPES["coil"]) if m.variant == "svm")
+    known = labels >= 0
+    np.testing.assert_array_equal(method.solve(problem), SVC().fit(X[known], y[known]).predict(X))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +96,7 @@ def test_cows_are_segmented(data_home):
     image, truth, names = load_cows(data_home)
     assert image.shape == (213, 320, 3)
     assert len(names) == 4
-    rows = patches(image).reshape(213, 320, -1)[::3, ::3].reshape(-1, 75)
+    rows = pixel_features(image.astype(np.float32)).reshape(213, 320, -1)[::3, ::3].reshape(-1, 75)
     y = truth[::3, ::3].ravel()
     labels = sample_labels(y, fraction=0.05, random_state=0)
     graph = pl.similarity_graph(pl.nearest_neighbors(rows, 30))

@@ -1,13 +1,19 @@
 """The paper's experiments: names in, tables, figures and one report out."""
 
-from collections.abc import Callable, Sequence
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+from phaselabel.atomic import replacing
 from phaselabel.paper import report, results
 from phaselabel.paper.figures import Figure, figures
-from phaselabel.paper.methods import planned
-from phaselabel.paper.problem import Bench, threads_for
+from phaselabel.paper.methods import methods
+from phaselabel.paper.problem import Bench, one_thread
 from phaselabel.paper.recipes import RECIPES
 from phaselabel.paper.trials import trials
 
@@ -24,9 +30,9 @@ def reproduce(
     runs: int | None = None,
     seed: int = 0,
     data_home: Any = None,
+    jobs: int = 1,
     resume: bool = False,
     command: str = "",
-    note: str = "",
     watch: Watch = lambda experiment, steps: lambda step: None,
 ) -> dict[str, Any]:
     """Run experiments and write paper.json, paper.md, paper.html and paper/*.png into ``out``.
@@ -45,12 +51,12 @@ def reproduce(
         Where all randomness comes from.
     data_home : path, optional
         The folder of the real data sets.
+    jobs : int, default=1
+        How many processes make runs side by side, each on one thread.
     resume : bool, default=False
         Don't make again what an interrupted call with the same seed left in ``out``.
     command : str
         What to name as the command in the report.
-    note : str
-        A sentence about the circumstances of the runs, for the report.
     watch : callable, optional
         Told of every experiment and every step.
 
@@ -62,20 +68,47 @@ def reproduce(
     # Neither a foreign file nor a missing data set must come to light after an hour's work.
     results.load(out / "paper.json")
     benches, absent = _benches(names, seed, data_home, out / "paper", resume)
-    for name, bench in benches.items():
-        count = bench.recipe.runs if runs is None else runs
-        tick = watch(name, len(planned(bench.recipe, count)))
-        kept = out / "paper" / f"{name}.jsonl"
-        records = trials(bench, count, keep=kept, resume=resume, tick=tick)
-        summary = results.summarize(bench, records, note)
-        with threads_for(summary["points"]):
-            for figure in figures(bench, summary):
-                _write_figure(out, summary, figure)
-        doc = _merged(out / "paper.json", summary, absent, command)
-        _write_pages(out, doc)
+    with _processes(jobs) as pool:
+        for name, bench in benches.items():
+            count = bench.recipe.runs if runs is None else runs
+            tick = watch(name, count * len(methods(bench.recipe)))
+            kept = out / "paper" / f"{name}.jsonl"
+            records = trials(bench, count, pool=pool, keep=kept, resume=resume, tick=tick)
+            summary = results.summarize(bench, records, jobs)
+            with one_thread():
+                for figure in figures(bench, summary):
+                    _write_figure(out, summary, figure)
+            doc = _merged(out / "paper.json", summary, absent, command)
+            _write_pages(out, doc)
     if not benches:
         raise FileNotFoundError(" ".join(absent.values()))
     return results.load(out / "paper.json")
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[Executor | None]:
+    """Processes to hand runs to, or none; whatever happens, nothing goes on working afterwards."""
+    if jobs == 1:
+        yield None
+        return
+    # Not forked: the kernels' threads would not survive it.
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Let no process survive the one that started it, however that one ended."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch(parent: Any = parent) -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _benches(
@@ -104,9 +137,8 @@ def _merged(path: Path, summary: dict[str, Any], absent: dict[str, str], command
 
 def _write_figure(out: Path, summary: dict[str, Any], figure: Figure) -> None:
     path = out / "paper" / f"{figure.name}.png"
-    part = path.with_suffix(".part")
-    part.write_bytes(figure.png)
-    part.replace(path)
+    with replacing(path, overwrite=True) as part:
+        part.write_bytes(figure.png)
     entry = {"name": figure.name, "caption": figure.caption, "shareable": figure.shareable}
     summary.setdefault("figures", []).append(entry)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -54,7 +55,7 @@ def methods(recipe: Recipe) -> list[Method]:
     listed.append(
         Method(
             "defaults",
-            "nothing set (`GinzburgLandauClassifier()`)",
+            "nothing set `GinzburgLandauClassifier()`",
             "ours",
             DEFAULT_NEIGHBORS,
             _as_it_comes,
@@ -64,17 +65,6 @@ def methods(recipe: Recipe) -> list[Method]:
         listed += _on_the_graph(size)
         listed += _rivals(size) if recipe.rivals else []
     return listed + _on_the_rows()
-
-
-def planned(recipe: Recipe, runs: int) -> list[tuple[int, Method]]:
-    """Every run of every method, run by run."""
-    few = runs if recipe.baseline_runs is None else min(runs, recipe.baseline_runs)
-    return [
-        (run, method)
-        for run in range(runs)
-        for method in methods(recipe)
-        if method.kind == "ours" or run < few
-    ]
 
 
 def flow_settings(recipe: Recipe) -> dict[str, dict[str, Any]]:
@@ -107,11 +97,11 @@ TITLES = {
 
 
 def _as_it_comes(problem: Problem) -> Solution:
-    """What the classifier's ``fit`` does once it has its graph."""
+    """The classifier with nothing set, but for the graph that it would build."""
     from phaselabel.classifier import GinzburgLandauClassifier
 
-    labels, classes = problem.labels.astype(np.int32), np.arange(problem.n_classes)
-    return GinzburgLandauClassifier()._flow(problem.graphs[DEFAULT_NEIGHBORS], labels, classes)
+    model = GinzburgLandauClassifier(affinity="precomputed")
+    return model.fit(problem.graphs[DEFAULT_NEIGHBORS], problem.labels).solution_
 
 
 def _flow(problem: Problem, size: int, **settings: Any) -> Solution:
@@ -253,7 +243,7 @@ def _nearest(problem: Problem) -> NDArray[np.int64]:
 
 
 def _svm(problem: Problem) -> NDArray[np.int64]:
-    """scikit-learn's SVC with its defaults; the kernel by matrix products, which libsvm does not use."""
+    """scikit-learn's SVC with its defaults; kernel and decisions by matrix products, which libsvm lacks."""
     from sklearn.metrics.pairwise import rbf_kernel
     from sklearn.svm import SVC
 
@@ -261,11 +251,33 @@ def _svm(problem: Problem) -> NDArray[np.int64]:
     rows = problem.X[known]
     gamma = 1 / (rows.shape[1] * float(rows.var(dtype=np.float64)))
     model = SVC(kernel="precomputed").fit(rbf_kernel(rows, gamma=gamma), problem.labels[known])
-    parts = [
-        model.predict(rbf_kernel(problem.X[begin : begin + CHUNK], rows, gamma=gamma))
-        for begin in range(0, len(problem.X), CHUNK)
-    ]
-    return np.concatenate(parts)
+    pairs, coefficients, offsets = one_against_one(model)
+    found = np.empty(len(problem.X), np.int64)
+    for begin in range(0, len(found), CHUNK):
+        some = slice(begin, begin + CHUNK)
+        kernel = rbf_kernel(problem.X[some], rows[model.support_], gamma=gamma)
+        first_wins = kernel @ coefficients.astype(kernel.dtype) + offsets > 0
+        votes = np.zeros((len(kernel), len(model.classes_)), np.int64)
+        for column, (first, second) in enumerate(pairs):
+            votes[:, first] += first_wins[:, column]
+            votes[:, second] += ~first_wins[:, column]
+        found[some] = model.classes_[votes.argmax(axis=1)]
+    return found
+
+
+def one_against_one(model: Any) -> tuple[list[tuple[int, int]], NDArray[Any], NDArray[Any]]:
+    """A fitted SVC's pairs of classes, and for each a column of coefficients on the support vectors and an
+    offset: the first class wins where the decision is positive."""
+    ends = np.cumsum([0, *model.n_support_])
+    members = [slice(*ends[k : k + 2]) for k in range(len(model.classes_))]
+    pairs = list(combinations(range(len(members)), 2))
+    coefficients = np.zeros((ends[-1], len(pairs)))
+    for column, (first, second) in enumerate(pairs):
+        coefficients[members[first], column] = model.dual_coef_[second - 1, members[first]]
+        coefficients[members[second], column] = model.dual_coef_[first, members[second]]
+    # With two classes scikit-learn turns the sign, so that the second class is the positive one.
+    sign = -1 if len(pairs) == 1 else 1
+    return pairs, sign * coefficients, sign * model.intercept_
 
 
 def _logistic(problem: Problem) -> NDArray[np.int64]:

@@ -1,16 +1,17 @@
 """A recipe, a seed and a run's number in, that run's points, labels and graphs out."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.atomic import replacing
 from phaselabel.datasets import sample_labels
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
 from phaselabel.paper.recipes import Recipe
@@ -18,8 +19,8 @@ from phaselabel.paper.recipes import Recipe
 #: Neighbours that ``GinzburgLandauClassifier()`` takes when nothing is said.
 DEFAULT_NEIGHBORS = 10
 
-#: Below this many vertices a sweep is over before a second thread has woken up.
-ONE_THREAD = 20_000
+#: Above this many points the neighbours are searched on all cores.
+LARGE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class Problem:
     y: NDArray[np.int64]
     labels: NDArray[np.int64]
     graphs: dict[int, Graph]
-    graph_seconds: dict[int, float | None]
+    graph_seconds: dict[int, float]
     start: np.random.SeedSequence
     clustering: np.random.SeedSequence
 
@@ -53,8 +54,7 @@ class Problem:
 class Bench:
     """Makes the problems of one experiment; points that never change get their graphs once.
 
-    ``keep`` is a file for the neighbours of such points; ``resume`` takes them from there if they are there,
-    also where another program made them and its time is not known.
+    ``keep`` is a file for the neighbours of such points; ``resume`` takes them from there if they are there.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class Bench:
     ) -> None:
         self.recipe, self.seed, self.data_home = recipe, seed, data_home
         self._fixed = recipe.points(None, data_home) if recipe.fixed else None
-        self._keep, self._resume = keep, resume
-        self._graphs: tuple[dict[int, Graph], dict[int, float | None]] | None = None
+        self.keep, self._resume = keep, resume
+        self._graphs: tuple[dict[int, Graph], dict[int, float]] | None = None
 
     def problem(self, run: int) -> Problem:
         """The problem of one run; the same for the same seed and number, however many runs there are."""
@@ -79,51 +79,47 @@ class Bench:
         points, choice, start, clustering = streams
         X, y = self._fixed or self.recipe.points(points, self.data_home)
         if self._graphs is None or not self.recipe.fixed:
-            with threads_for(len(X)):
-                self._graphs = self._build(X)
+            self._graphs = self._build(X)
         labels = sample_labels(y, random_state=choice, **self.recipe.sample)
         return Problem(X, y, labels, *self._graphs, start, clustering)
 
-    def _build(self, X: NDArray[Any]) -> tuple[dict[int, Graph], dict[int, float | None]]:
+    def _build(self, X: NDArray[Any]) -> tuple[dict[int, Graph], dict[int, float]]:
         """The exact graph for each number of neighbours, from one search, and the seconds each took."""
         sizes = {*self.recipe.n_neighbors, DEFAULT_NEIGHBORS}
         found, searched = self._search(X, max(sizes))
-        graphs: dict[int, Graph] = {}
-        seconds: dict[int, float | None] = {}
+        graphs, seconds = {}, {}
         for size in sorted(sizes):
-            started = perf_counter()
+            started = process_time()
             graphs[size] = similarity_graph(Neighbors(found.indices[:, :size], found.distances[:, :size]))
-            seconds[size] = None if searched is None else searched + perf_counter() - started
+            seconds[size] = searched + process_time() - started
         return graphs, seconds
 
-    def _search(self, X: NDArray[Any], size: int) -> tuple[Neighbors, float | None]:
-        keep = self._keep if self.recipe.fixed else None
+    def _search(self, X: NDArray[Any], size: int) -> tuple[Neighbors, float]:
+        keep = self.keep if self.recipe.fixed else None
         if keep and self._resume and keep.is_file():
             with np.load(keep, allow_pickle=False) as kept:
                 if kept["indices"].shape == (len(X), size):
-                    seconds = float(kept["seconds"]) if "seconds" in kept else None
-                    return Neighbors(kept["indices"], kept["distances"]), seconds
-        started = perf_counter()
-        found = nearest_neighbors(X, size, method="exact")
-        seconds = perf_counter() - started
+                    return Neighbors(kept["indices"], kept["distances"]), float(kept["seconds"])
+        with nullcontext() if len(X) > LARGE else one_thread():
+            started = process_time()
+            found = nearest_neighbors(X, size, method="exact")
+            seconds = process_time() - started
         if keep:
             keep.parent.mkdir(parents=True, exist_ok=True)
-            part = keep.with_suffix(".part.npz")
-            np.savez(part, indices=found.indices, distances=found.distances, seconds=seconds)
-            part.replace(keep)
+            with replacing(keep, overwrite=True) as part, part.open("wb") as file:
+                np.savez(file, indices=found.indices, distances=found.distances, seconds=seconds)
         return found, seconds
 
 
 @contextmanager
-def threads_for(n_vertices: int) -> Iterator[None]:
-    """One thread for small problems, for the kernels and for scikit-learn."""
+def one_thread() -> Iterator[None]:
+    """One thread for the kernels and for scikit-learn: small problems are faster so, and times comparable."""
     from threadpoolctl import threadpool_limits
 
     before = numba.get_num_threads()
-    small = n_vertices < ONE_THREAD
-    numba.set_num_threads(1 if small else before)
+    numba.set_num_threads(1)
     try:
-        with threadpool_limits(1 if small else None):
+        with threadpool_limits(1):
             yield
     finally:
         numba.set_num_threads(before)

@@ -10,9 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
+from phaselabel.atomic import replacing
 from phaselabel.paper.methods import methods
 from phaselabel.paper.problem import Bench
 from phaselabel.paper.trials import Record
@@ -23,7 +23,7 @@ SCHEMA = 1
 PACKAGES = ("phaselabel", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def summarize(bench: Bench, records: Sequence[Record], note: str = "") -> dict[str, Any]:
+def summarize(bench: Bench, records: Sequence[Record], jobs: int = 1) -> dict[str, Any]:
     """One experiment: its parameters, a result for every method, and what was printed."""
     recipe = bench.recipe
     problem = bench.problem(0)
@@ -45,12 +45,7 @@ def summarize(bench: Bench, records: Sequence[Record], note: str = "") -> dict[s
         "results": results,
         "reported": {variant: asdict(cited) for variant, cited in recipe.reported.items()},
         "notes": list(recipe.notes),
-        "ran_on": {
-            "machine": machine(),
-            "threads": numba.get_num_threads(),
-            "versions": versions(),
-            "note": note,
-        },
+        "ran_on": {"machine": machine(), "processes": jobs, "versions": versions(PACKAGES)},
     }
 
 
@@ -97,9 +92,8 @@ def document(experiments: Sequence[dict[str, Any]], absent: dict[str, str], comm
 def write(path: Path, text: str) -> None:
     """Write a whole file or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    with replacing(path, overwrite=True) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def dump(doc: dict[str, Any]) -> str:
@@ -130,10 +124,10 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({model}), {platform.system()}"
 
 
-def versions() -> str:
+def versions(packages: Sequence[str]) -> str:
     """Python and the packages that took part."""
     found = [f"Python {platform.python_version()}"]
-    for package in PACKAGES:
+    for package in packages:
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:

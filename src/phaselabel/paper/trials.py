@@ -1,23 +1,34 @@
 """A bench and a number of runs in, one record per run and method out."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, as_completed
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 from phaselabel import __version__
+from phaselabel.atomic import replacing
 from phaselabel.flow import Solution
-from phaselabel.paper.methods import Method, planned
-from phaselabel.paper.problem import Bench, Problem, threads_for
+from phaselabel.paper.methods import Method, methods
+from phaselabel.paper.problem import Bench, Problem, one_thread
+from phaselabel.paper.recipes import RECIPES
 
 Key = tuple[int, str, int | None]
+
+#: Where another process finds the same bench: recipe, seed, data_home and file of neighbours.
+Address = tuple[str, int, Any, Path | None]
 
 
 @dataclass(frozen=True)
 class Record:
-    """What one method did in one run; accuracies in per cent, of the unlabelled rows and of all."""
+    """What one method did in one run.
+
+    Accuracies in per cent, of the unlabelled rows and of all; seconds of the processor, whatever else the
+    machine had to do.
+    """
 
     run: int
     variant: str
@@ -38,6 +49,7 @@ def trials(
     bench: Bench,
     runs: int,
     *,
+    pool: Executor | None = None,
     keep: Path | None = None,
     resume: bool = False,
     tick: Callable[[str], None] = lambda step: None,
@@ -50,6 +62,8 @@ def trials(
         Makes the problems.
     runs : int
         How many runs to make.
+    pool : Executor, optional
+        Processes that make runs side by side; by default they are made here, one after the other.
     keep : Path, optional
         A file to which every record is added as it is made.
     resume : bool, default=False
@@ -62,31 +76,66 @@ def trials(
     list of Record
         In the order of runs.
     """
-    plan = planned(bench.recipe, runs)
+    listed = methods(bench.recipe)
+    keys = [(run, *method.key) for run in range(runs) for method in listed]
+    titles = {method.key: method.title for method in listed}
     head = {"experiment": bench.recipe.name, "seed": bench.seed, "version": __version__}
     done = _read(keep, head) if keep and resume else {}
     if keep:
         _rewrite(keep, head, list(done.values()))
-    problem, prepared = None, -1
-    for run, method in plan:
-        if (run, *method.key) not in done:
-            if problem is None or prepared != run:
-                problem, prepared = bench.problem(run), run
-            record = attempt(method, problem, run)
-            done[record.key] = record
-            if keep:
-                with keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(record)) + "\n")
-        tick(method.title)
-    return [done[run, *method.key] for run, method in plan]
+    for key in done.keys() & set(keys):
+        tick(titles[key[1:]])
+    for record in _made(bench, _tasks(bench, [key for key in keys if key not in done]), pool):
+        done[record.key] = record
+        if keep:
+            with keep.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(record)) + "\n")
+        tick(titles[record.key[1:]])
+    return [done[key] for key in keys]
+
+
+def _tasks(bench: Bench, keys: Sequence[Key]) -> list[list[Key]]:
+    """What is handed out at a time: one method of one run, or a whole run where its points must be made."""
+    if bench.recipe.fixed:
+        return [[key] for key in keys]
+    return [[key for key in keys if key[0] == run] for run in sorted({key[0] for key in keys})]
+
+
+def _made(bench: Bench, tasks: list[list[Key]], pool: Executor | None) -> Iterator[Record]:
+    if pool is None or not tasks:
+        for task in tasks:
+            yield from _attempts(bench, task)
+        return
+    if bench.recipe.fixed:
+        bench.problem(0)  # so that the search is made once, and not by every process
+    address: Address = (bench.recipe.name, bench.seed, bench.data_home, bench.keep)
+    for future in as_completed([pool.submit(_attempts_at, address, task) for task in tasks]):
+        yield from future.result()
+
+
+@lru_cache(maxsize=1)
+def _bench_at(address: Address) -> Bench:
+    """The bench of this process; the one before it may go."""
+    name, seed, data_home, keep = address
+    return Bench(RECIPES[name], seed, data_home, keep=keep, resume=True)
+
+
+def _attempts_at(address: Address, task: list[Key]) -> list[Record]:
+    return _attempts(_bench_at(address), task)
+
+
+def _attempts(bench: Bench, task: list[Key]) -> list[Record]:
+    by_key = {method.key: method for method in methods(bench.recipe)}
+    problem = bench.problem(task[0][0])
+    return [attempt(by_key[key[1:]], problem, key[0]) for key in task]
 
 
 def attempt(method: Method, problem: Problem, run: int) -> Record:
     """Run one method on one problem."""
-    with threads_for(len(problem.y)):
-        started = perf_counter()
+    with one_thread():
+        started = process_time()
         answer = method.solve(problem)
-        seconds = perf_counter() - started
+        seconds = process_time() - started
     found = answer.arm if isinstance(answer, Solution) else answer
     accuracy, accuracy_all = problem.score(found)
     return Record(
@@ -115,7 +164,6 @@ def _read(path: Path, head: dict[str, Any]) -> dict[Key, Record]:
 
 def _rewrite(path: Path, head: dict[str, Any], records: list[Record]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
     lines = [json.dumps(head), *(json.dumps(asdict(record)) for record in records)]
-    part.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    part.replace(path)
+    with replacing(path, overwrite=True) as part:
+        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
