@@ -66,7 +66,9 @@ def guarded(
     sweep, state = watch.kept
     status = f"Held at sweep {sweep}: further on class sizes drift."
     if watch.drift > BAD:
-        status += " The graph separates the classes badly; labels and confidence are weak."
+        status = (
+            f"Held at sweep {sweep}: further on classes swallow each other, for the graph pins no interface."
+        )
     return replace(
         solution,
         arm=state.arm,

@@ -30,9 +30,9 @@ class ClassSizes:
         """Whether the sizes are given rather than estimated."""
         return self.strength == HARD
 
-    def firm(self) -> "ClassSizes":
-        """The same sizes for the first choice."""
-        return ClassSizes(self.low, self.high, max(self.strength, FIRST))
+    def firm(self, least: float = FIRST) -> "ClassSizes":
+        """The same sizes, held at least so strictly: by default as in the first choice."""
+        return ClassSizes(self.low, self.high, max(self.strength, least))
 
     def softened(self, progress: float) -> "ClassSizes":
         """The same sizes, held softly at first: a hard hold in every round freezes early mistakes."""

@@ -23,6 +23,9 @@ ENOUGH, PURE = 15, 0.75
 #: sweeps a spread settles: further on, large classes only swallow small ones.
 DRIFT, DRIFT_OF_FEW, SETTLING = 0.05, 0.01, 30
 
+#: How strictly sizes are held, at least, where the graph pins no interface: nothing else does there.
+UNPINNED = 0.3
+
 #: A vertex with so many times the usual number of neighbours is a hub.
 HUB = 10
 
@@ -39,9 +42,10 @@ def solve(
 ) -> Solution:
     """Start from a spread where labels are few, sizes given or the graph bad; from the hub elsewhere."""
     settings["fidelity"] = fidelity
-    few = is_few(labels, n_classes) or sizes.exact or separates_badly(graph, labels)
-    if n_classes == 1 or not few:
+    bad = separates_badly(graph, labels)
+    if n_classes == 1 or not (is_few(labels, n_classes) or sizes.exact or bad):
         return guarded(graph, labels, n_classes, DRIFT, init="hub", max_iter=max_iter, **settings)
+    sizes = sizes.firm(UNPINNED) if bad else sizes
     sharp = sharpened(graph)
     state = spread(sharp, labels, n_classes, sizes, checked_fidelity(fidelity, labels))
     sweeps = min(max_iter, SETTLING)
