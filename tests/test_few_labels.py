@@ -1,5 +1,7 @@
 """Answers and laws with few labels: accuracy, no collapse, class sizes, calibration, suspects, queries."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -98,7 +100,7 @@ def test_two_gaussians_do_not_collapse():
 
 def test_a_spread_costs_nothing_where_labels_share_clusters(data_home):
     """COIL: classes of four unlike objects; undamped, the majority among a cluster's labels won all of it."""
-    archive = np.load(data_home / "sslbook_coil.npz")
+    archive = np.load(Path(data_home) / "sslbook_coil.npz")
     graph, y = pl.similarity_graph(pl.nearest_neighbors(archive["X"], 4)), archive["y"].astype(np.int64)
     for per_class in (5, 25):
         found = {"auto": [], "hub": []}
