@@ -46,7 +46,7 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         Trust in the known labels, or in each one of them. Large values clamp; small ones let a wrong label
         be outvoted.
     init : {"auto", "hub", "random"}, fitted classifier, State or Solution, default="auto"
-        Where the flow starts. "auto" spreads up to 25 labels per class over the graph first, and starts
+        Where the flow starts. "auto" spreads up to 50 labels per class over the graph first, and starts
         from the hub where there are more and the graph is good. A fitted classifier of the same rows is a
         warm start: its classes are matched by name.
     step : "auto" or float, default="auto"

@@ -14,7 +14,7 @@ from phaselabel.spread import sharpened, spread
 from phaselabel.star import checked_fidelity
 
 #: Up to so many labels per class the flow starts from a spread; and tables hold at most so many numbers.
-FEW, LARGEST = 25, 60_000_000
+FEW, LARGEST = 50, 60_000_000
 
 #: From so many edges between known labels the graph is judged; this share of them should be within a class.
 ENOUGH, PURE = 15, 0.75
