@@ -227,7 +227,7 @@ def expectation(n_rows: int, width: int, few: int = 0, report: bool = False) -> 
     memory = 3.7e8 + n_rows * (40 * width + 800 + 24 * few)
     reading, flow = 6e-7 * n_rows * width, 2e-5 * n_rows
     # Few columns are searched by a tree, whose cost grows with every one of them.
-    search = 1e-4 * n_rows * (width / 8) ** 2 if width <= 8 else 4e-9 * n_rows**1.5 * width
+    search = 1e-4 * n_rows * (width / 8) ** 2 if width <= 5 else 4e-9 * n_rows**1.5 * width
     spreading, reporting = 8e-6 * n_rows * few, report * (2 + 3e-5 * n_rows)
     return memory, 3 + reading + search + flow + spreading + reporting
 

@@ -19,7 +19,7 @@ Tick = Callable[[int], None]
 MARGIN = 8
 #: Products spent at the most on comparing doubtful rows with everybody.
 SCANS = 2e10
-#: Up to this many features a k-d tree answers sooner than anything else.
+#: Up to this many features a k-d tree answers sooner than comparing everybody.
 TREE_WIDTH = 8
 
 

@@ -13,7 +13,6 @@ from scipy import sparse
 
 from phaselabel.graph.bridges import Bridges, bridge, parts
 from phaselabel.graph.exact import (
-    TREE_WIDTH,
     Found,
     Task,
     Tick,
@@ -34,6 +33,8 @@ FAST = {"euclidean": "euclidean", "l2": "euclidean", "cosine": "cosine"}
 METHODS = ("auto", "exact", "shortlist")
 #: Products that a matrix multiplication does in a second or two.
 QUICK = 5e10
+#: Up to so many features a tree finds the neighbours of any number of rows sooner than anything else.
+NARROW = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +263,7 @@ def _dense(task: Task, method: str, recall: float) -> tuple[Found, str, float]:
     """Exactly where that is quick, or asked for; else by shortlists."""
     effort = len(task.points) * len(task.queries) * task.points.width
     few = not task.itself and len(task.queries) < len(task.points) / 20  # an index would cost more
-    quick = effort < QUICK or few or task.points.width <= TREE_WIDTH
+    quick = effort < QUICK or few or task.points.width <= NARROW
     if method == "exact" or recall == 1 or (method == "auto" and quick):
         _announce(task.queries, exact_memory(task))
         return exact(task), "exact", 1.0
