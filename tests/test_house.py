@@ -32,8 +32,10 @@ holdout
 tables.table tables.text tables.columnar tables.reading
 tables.columns tables.labels tables.recipe tables.writing tables
 report
+studio studio.project studio.strokes studio.drawing studio.items studio.answers studio.labelling
+studio.answering studio.guards studio.server studio.opening
 cli.console
-cli.label cli.predict cli.inspect cli.segment cli.paper
+cli.label cli.predict cli.inspect cli.segment cli.paper cli.studio
 cli.doctor
 cli.main cli.completion cli __main__
 """.split()

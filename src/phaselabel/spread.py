@@ -84,14 +84,20 @@ def poisson(
     among the labels of a cluster outshouts the others anywhere in it: good where a cluster has one label, bad
     where it has several. So a walk from a label fades after as many steps as there are vertices per label.
     """
+    known, voices = sources(labels, n_classes)
+    source = np.zeros((len(labels), n_classes), np.float32)
+    source[known] = voices
+    return fading(graph, source, len(known) / len(labels) if damping is None else damping, **settings)
+
+
+def sources(labels: NDArray[np.int32], n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The labelled vertices, and what each is the source of: its class, less the mean of all."""
     known = np.flatnonzero(labels >= 0)
     hot = np.eye(n_classes, dtype=np.float32)[labels[known]]
     # Every class speaks equally loud, however many labels it has.
     loud = (1 / np.bincount(labels[known], minlength=n_classes).clip(1))[labels[known]]
     loud *= len(known) / loud.sum()
-    source = np.zeros((len(labels), n_classes), np.float32)
-    source[known] = (hot - np.average(hot, axis=0, weights=loud)) * loud[:, None]
-    return fading(graph, source, len(known) / len(labels) if damping is None else damping, **settings)
+    return known, ((hot - np.average(hot, axis=0, weights=loud)) * loud[:, None]).astype(np.float32)
 
 
 def spread(
@@ -100,17 +106,19 @@ def spread(
     n_classes: int,
     sizes: ClassSizes,
     fidelity: NDArray[np.float64],
+    shares: NDArray[np.float32] | None = None,
+    rounds: int = ROUNDS,
 ) -> State:
     """Where to start the flow on a (sharpened) graph: a class for every vertex a label reaches, and a height.
 
     Classes compete in rounds: shares relax towards their neighbours' mean, then every vertex takes the class
     of highest share plus the pressure of the class's size. The pressure is there from the first choice on:
     in a cluster without labels the Poisson solution is flat, so it changes hands as a whole; later, when
-    shares are sharp, the pressure would cut it in two.
+    shares are sharp, the pressure would cut it in two. ``shares`` are the Poisson solution, if it is known.
     """
     labels = np.where(fidelity > 0, labels, -1).astype(np.int32)
     reached = graph.reached(labels >= 0)
-    voice = poisson(graph, labels, n_classes)[reached]
+    voice = (poisson(graph, labels, n_classes) if shares is None else shares)[reached]
     voice = np.tanh(voice / max(2 * float(np.median(np.abs(voice))), 1e-30))
     arm, margin = np.full(len(labels), -1, np.int32), np.zeros(len(labels), np.float32)
     arm[reached] = sizes.firm().choose(voice, np.zeros(n_classes), 100)[0]
@@ -121,14 +129,14 @@ def spread(
     table = np.zeros((len(labels), n_classes), np.float32)
     table[reached, arm[reached]] = 1
     other, offsets = np.empty_like(table), np.zeros(n_classes)
-    for round_ in range(ROUNDS):
+    for round_ in range(rounds):
         for _ in range(STEPS):
             kernels.relax(indptr, indices, walk, np.float32(REACH), arm, labels, trust, table, other)
             table, other = other, table
-        chosen, lead, offsets = sizes.softened(round_ / (0.7 * ROUNDS)).choose(table[reached], offsets)
+        chosen, lead, offsets = sizes.softened(round_ / (0.7 * rounds)).choose(table[reached], offsets)
         changed = np.count_nonzero(chosen != arm[reached])
         arm[reached], margin[reached] = chosen, lead
-        if changed <= 2e-4 * len(chosen) and (not sizes.exact or round_ >= 0.7 * ROUNDS):
+        if changed <= 2e-4 * len(chosen) and (not sizes.exact or round_ >= 0.7 * rounds):
             break
     height = LEAF * np.clip(margin / max(float(np.quantile(margin[reached], 0.9)), 1e-6), 0.04, 1)
     return State(arm, np.where(reached, height, 0.0))

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "paper": "run the paper's experiments again, beside the printed results",
     "label": "label every row of a table from the few labels in it",
     "predict": "label the rows of another table with a saved model",
+    "studio": "label by drawing or by answering, on a page in your browser",
     "inspect": "show, or report as HTML, what a labelled table or a saved model holds",
     "doctor": "versions, threads, caches and data sets found on this machine",
     "completion": "print a script that completes commands and options in your shell",
