@@ -460,10 +460,9 @@ class AnsweringRoom:
             model = GinzburgLandauClassifier(unlabeled=None).fit(self.items.X, y)
         extra: dict[str, Any] = {"source": self.items.title}
         if self.items.recipe is not None:
-            labels, _ = answers.labels()
             extra |= {
                 "recipe": vars(self.items.recipe), "label": getattr(self.items, "label", "label"),
-                "given": labels, "label_type": "string",
+                "label_type": "string",
             }  # fmt: skip
         storage.save(model, path, extra=extra)
 

@@ -25,7 +25,7 @@ from phaselabel.strategy import DRIFT, DRIFT_OF_FEW, UNPINNED, is_few, separates
 #: Rounds of the competition and sweeps of the flow after an answer: a fit makes 20 and 30.
 ROUNDS, SWEEPS, FIDELITY = 2, 12, 30.0
 
-#: A walk from a label fades as if there were so many labels: a fit counts them, but then nothing could be kept.
+#: A walk from a label fades as if there were so many labels; a fit counts them, but then nothing can be kept.
 USUAL = 16
 
 #: Numbers that the solutions of single sources may hold together.
@@ -61,14 +61,12 @@ class Labelling:
 
     def prepare(self, rows: NDArray[np.intp] | list[int]) -> None:
         """Solve Poisson's equation with a source at each of the rows, for those that may be answered next."""
-        new = [int(row) for row in rows if int(row) not in self._responses]
-        if not new:
-            return
-        source = np.zeros((self.graph.n_vertices, len(new)), np.float32)
-        source[new, np.arange(len(new))] = 1
-        found = fading(self.sharp, source, USUAL / self.graph.n_vertices)
-        for k, row in enumerate(new):
-            self._responses[row] = np.ascontiguousarray(found[:, k])
+        for row in map(int, rows):
+            if row not in self._responses:
+                # One by one: together, how exact each is would depend on the others, and on their order.
+                source = np.zeros((self.graph.n_vertices, 1), np.float32)
+                source[row] = 1
+                self._responses[row] = fading(self.sharp, source, USUAL / self.graph.n_vertices)[:, 0]
 
     def solve(self, labels: NDArray[np.int32], n_classes: int) -> Solution:
         """The state of every item, given the known classes (-1 where not known)."""
@@ -104,9 +102,9 @@ class Labelling:
         Doubt alone never finds a class that nobody has named: its items are all labelled alike, and wrong.
         So the two kinds take turns, and every fourth question explores once there are labels enough.
         """
-        # Where nobody has a class, what counts is how far an item is from what is known.
-        nobody = np.full(len(labels), -1, np.int32)
-        far = choose_queries(self.graph, labels, nobody, 1, n).tolist()
+        # Where all are of one class, what counts is how far an item is from what is known.
+        one = np.zeros(len(labels), np.int32)
+        far = choose_queries(self.graph, labels, one, 1, n).tolist()
         if solution is None or n_classes < 2:
             return far
         doubtful = choose_queries(self.graph, labels, solution.arm, n_classes, n).tolist()
