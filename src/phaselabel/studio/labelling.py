@@ -97,21 +97,12 @@ class Labelling:
     def questions(
         self, labels: NDArray[np.int32], solution: Solution | None, n_classes: int, n: int
     ) -> list[int]:
-        """The ``n`` best items to ask about next: where classes meet, and where nobody has been asked.
-
-        Doubt alone never finds a class that nobody has named: its items are all labelled alike, and wrong.
-        So the two kinds take turns, and every fourth question explores once there are labels enough.
-        """
-        # Where all are of one class, what counts is how far an item is from what is known.
-        one = np.zeros(len(labels), np.int32)
-        far = choose_queries(self.graph, labels, one, 1, n).tolist()
+        """The ``n`` best items to ask about next."""
         if solution is None or n_classes < 2:
-            return far
-        doubtful = choose_queries(self.graph, labels, solution.arm, n_classes, n).tolist()
-        known = int((labels >= 0).sum())
-        turn = known % (2 if is_few(labels, n_classes) else 4)
-        pairs = zip(far, doubtful) if turn == 0 else zip(doubtful, far)
-        return list(dict.fromkeys(row for pair in pairs for row in pair))[:n]
+            # Where all are of one class, what counts is how far an item is from what is known.
+            one = np.zeros(len(labels), np.int32)
+            return list(choose_queries(self.graph, labels, one, 1, n).tolist())
+        return list(choose_queries(self.graph, labels, solution.arm, n_classes, n).tolist())
 
     def votes(self, solution: Solution, n_classes: int) -> NDArray[np.float64]:
         """The share of every class in the neighbours' vote on each item."""
