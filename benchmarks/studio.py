@@ -27,7 +27,9 @@ WATCH = """
   addEventListener("keydown", () => { pressed = performance.now(); }, true);
   new MutationObserver((changes) => {
     if (pressed !== null && changes.some((c) => c.attributeName === "data-answered")) {
-      requestAnimationFrame(() => { window.waits.push(performance.now() - pressed); pressed = null; });
+      const start = pressed;
+      pressed = null;
+      requestAnimationFrame(() => { window.waits.push(performance.now() - start); });
     }
   }).observe(document.querySelector("#room"), { attributes: true, attributeFilter: ["data-answered"] });
 }
@@ -65,7 +67,12 @@ def session(source, truth, n_answers, think):
                 time.sleep(think)
                 row = int(page.evaluate("document.querySelector('#room').dataset.shown"))
                 page.keyboard.press(str((int(truth[row]) + 1) % 10))
-                page.wait_for_function("n => window.waits.length > n", arg=k, polling=20)
+                page.wait_for_function(
+                    "n => { const d = document.querySelector('#room').dataset; "
+                    "return window.waits.length > n && d.shown === d.question; }",
+                    arg=k,
+                    polling=10,
+                )
             waits = np.array(page.evaluate("window.waits")) / 1000
             found = csv.read_csv(io.BytesIO(page.request.get(page.url + "export/labels.csv").body()))
             state = page.request.get(page.url + "ask/state").json()

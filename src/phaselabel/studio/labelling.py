@@ -23,7 +23,7 @@ from phaselabel.spread import fading, sharpened, sources, spread
 from phaselabel.strategy import DRIFT, DRIFT_OF_FEW, UNPINNED, is_few, separates_badly
 
 #: Rounds of the competition and sweeps of the flow after an answer: a fit makes 20 and 30.
-ROUNDS, SWEEPS, FIDELITY = 2, 12, 30.0
+ROUNDS, SWEEPS, FIDELITY = 1, 10, 30.0
 
 #: A walk from a label fades as if there were so many labels; a fit counts them, but then nothing can be kept.
 USUAL = 16
@@ -58,6 +58,16 @@ class Labelling:
         self.graph, self.sharp = graph, sharpened(graph)
         _ = graph.normalized, self.sharp.normalized
         self._responses: dict[int, NDArray[np.float32]] = {}
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Have every kernel compiled and loaded before the first answer has to wait for it."""
+        labels = np.full(self.graph.n_vertices, -1, np.int32)
+        labels[0], labels[-1] = 0, 1
+        solution = self.solve(labels, 2)
+        self.votes(solution, 2)
+        self.questions(labels, solution, 2, 1)
+        self._responses.clear()
 
     def prepare(self, rows: NDArray[np.intp] | list[int]) -> None:
         """Solve Poisson's equation with a source at each of the rows, for those that may be answered next."""

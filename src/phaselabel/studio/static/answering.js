@@ -68,7 +68,7 @@ export function open(root, first) {
     const asks = q.known ? ["Answered as ", chip(q.known)] : guess ? ["Is this ", chip(q.guess), "?", q.sure != null ? el("small", {}, ` ${percent(q.sure)} sure`) : ""] : ["What is this?"];
     if (work.dataset.row === String(q.item.row) && work.querySelector(".question")) {
       work.querySelector(".asks").replaceChildren(...asks);
-      root.dataset.answered = String(state.answered);
+      if (root.dataset.shown === work.dataset.row) root.dataset.answered = String(state.answered);
       return;
     }
     work.dataset.row = String(q.item.row);
