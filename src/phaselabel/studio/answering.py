@@ -22,7 +22,7 @@ from phaselabel.studio.project import Project, checked_name
 log = logging.getLogger(__name__)
 
 #: Questions that are found ahead, items of a grid, of a review list, of an inspection.
-AHEAD, GRID, REVIEW, INSPECTED = 4, 20, 24, 60
+AHEAD, GRID, REVIEW, INSPECTED = 2, 20, 24, 60
 
 EXPORTS = {
     "labels.csv": "text/csv",
@@ -125,7 +125,8 @@ class AnsweringRoom:
         return {
             "room": self.kind,
             "title": self.items.title,
-            "number": self.project.number,
+            # The journal may be ahead of the labels for a moment; the page must not take old ones for new.
+            "number": self.project.number if self._labelling is None else now.number,
             "status": self.status,
             "notes": self.items.notes,
             "items": len(self.items),

@@ -113,12 +113,13 @@ class DrawingRoom:
 
     def state(self) -> dict[str, Any]:
         """All the page needs to show the room."""
-        board, found = self.board, self.found
+        with self._wanted:
+            board, found, number = self.board, self.found, self.project.number
         shares = {} if found is None else found.shares
         return {
             "room": self.kind,
             "title": self.title,
-            "number": self.project.number,
+            "number": number,
             "width": self.shape[1],
             "height": self.shape[0],
             "status": self.status,
