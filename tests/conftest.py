@@ -10,6 +10,9 @@ from scipy import sparse
 import phaselabel as pl
 from tablefiles import write_customers
 
+#: The fixtures that drive the studio in a browser.
+pytest_plugins = ("driving",)
+
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")
 

@@ -16,7 +16,7 @@ import pytest
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 #: Milliseconds to wait for the page; a busy machine needs more.
 PATIENCE = 1000 * float(os.environ.get("STUDIO_PATIENCE", "120"))
-SHOTS = Path(__file__).parents[2] / "docs" / "images"
+SHOTS = Path(__file__).parents[1] / "docs" / "images"
 
 
 class Studio:
