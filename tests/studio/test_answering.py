@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from driving import recorded, shoot
 from PIL import Image
 
 import phaselabel as pl
+from driving import recorded, shoot
 from phaselabel.studio.answering import AnsweringRoom
 from phaselabel.studio.items import read_items
 from phaselabel.studio.labelling import Labelling, estimate

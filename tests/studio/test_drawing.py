@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from driving import number_of, recorded, shoot
 from PIL import Image
 
 import phaselabel as pl
+from driving import number_of, recorded, shoot
 from phaselabel.studio.drawing import DrawingRoom
 from phaselabel.studio.project import Action, Project
 from phaselabel.studio.strokes import Board
