@@ -1,4 +1,4 @@
-"""The numba functions that find neighbours: arrays in, arrays out.
+"""The numba functions that find neighbours and make a graph of them: arrays in, arrays out.
 
 They obey the rules of ``_kernels``.
 """
@@ -143,3 +143,101 @@ def measure_sparse(q_indptr, q_columns, q_data, rows, indptr, columns, data, ids
                     g += 1
                 total += gap * gap
             _insert(ids[q], out[q], j, total)
+
+
+# -- from neighbours to a graph ------------------------------------------------------------------------
+
+
+@_kernel(parallel=True)
+def scaled_squares(indices, distances, tau, tau_of_points, out):  # type: ignore[no-untyped-def]
+    """out_im = d² / (τ_i τ_j); where one scale is 0 the other stands in for it, where both are, d itself."""
+    for i in nb.prange(indices.shape[0]):
+        for m in range(indices.shape[1]):
+            d, near, far = distances[i, m], tau[i], tau_of_points[indices[i, m]]
+            if near == 0:
+                near = far if far > 0 else d
+            if far == 0:
+                far = near
+            # Ratios first: a product of scales may over- or underflow where the quotient is harmless.
+            out[i, m] = (d / near) * (d / far) if d > 0 else 0.0
+
+
+@_kernel(inline=True)
+def _lists(indices, i, j):  # type: ignore[no-untyped-def]
+    """Whether j is among the neighbours of i."""
+    found = False
+    for m in range(indices.shape[1]):
+        found |= indices[i, m] == j
+    return found
+
+
+@_kernel(parallel=True)
+def one_sided(indices, blocks, out):  # type: ignore[no-untyped-def]
+    """For each vertex, how many vertices count it as a neighbour without being its neighbour.
+
+    Every block of vertices goes through all lists and minds only its own: nobody writes for others.
+    """
+    for b in nb.prange(blocks.size - 1):
+        for i in range(indices.shape[0]):
+            for m in range(indices.shape[1]):
+                j = indices[i, m]
+                if blocks[b] <= j < blocks[b + 1] and not _lists(indices, j, i):
+                    out[j] += 1
+
+
+@_kernel(parallel=True)
+def symmetrize(indices, values, indptr, blocks, filled, out_indices, out_values):  # type: ignore[no-untyped-def]
+    """Fill a CSR matrix with every pair of which one is the other's neighbour ("or" symmetry).
+
+    A vertex's own neighbours come first, then those who count it as theirs, in the order of their numbers.
+    """
+    for b in nb.prange(blocks.size - 1):
+        for i in range(blocks[b], blocks[b + 1]):
+            for m in range(indices.shape[1]):
+                out_indices[indptr[i] + m] = indices[i, m]
+                out_values[indptr[i] + m] = values[i, m]
+            filled[i] = indptr[i] + indices.shape[1]
+        for i in range(indices.shape[0]):
+            for m in range(indices.shape[1]):
+                j = indices[i, m]
+                if blocks[b] <= j < blocks[b + 1] and not _lists(indices, j, i):
+                    out_indices[filled[j]] = i
+                    out_values[filled[j]] = values[i, m]
+                    filled[j] += 1
+
+
+@_kernel()
+def breadth_first_order(indptr, indices):  # type: ignore[no-untyped-def]
+    """Vertices in the order of a breadth-first walk, so that neighbours get close numbers."""
+    n = indptr.size - 1
+    order = np.empty(n, indices.dtype)
+    seen = np.zeros(n, np.bool_)
+    found = 0
+    visited = 0
+    for root in range(n):
+        if seen[root]:
+            continue
+        seen[root] = True
+        order[found] = root
+        found += 1
+        while visited < found:
+            i = np.uint64(order[visited])
+            visited += 1
+            for e in range(indptr[i], indptr[i + np.uint64(1)]):
+                j = indices[e]
+                if not seen[j]:
+                    seen[j] = True
+                    order[found] = j
+                    found += 1
+    return order
+
+
+@_kernel(parallel=True)
+def renumber(indptr, indices, weights, order, rank, new_indptr, new_indices, new_weights):  # type: ignore[no-untyped-def]
+    """The same matrix with vertex ``order[a]`` as number a; a row's edges keep their order."""
+    for a in nb.prange(order.size):
+        i = np.uint64(order[a])
+        shift = new_indptr[a] - indptr[i]
+        for e in range(indptr[i], indptr[i + np.uint64(1)]):
+            new_indices[e + shift] = rank[indices[e]]
+            new_weights[e + shift] = weights[e]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from phaselabel import _kernels
+from phaselabel import _graph_kernels as kernels
 
 #: So many vertices' states (8 bytes each) stay in a core's own cache; larger graphs are renumbered.
 FITS_CACHE = 150_000
@@ -214,12 +214,12 @@ class Graph:
         indptr, indices, weights = self.csr
         if self.n_vertices <= FITS_CACHE:
             return np.arange(self.n_vertices, dtype=indices.dtype), self.csr
-        order = _kernels.breadth_first_order(indptr, indices)
+        order = kernels.breadth_first_order(indptr, indices)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order), dtype=order.dtype)
         ends = np.concatenate([[0], np.cumsum(np.diff(indptr)[order], dtype=np.int64)]).astype(indptr.dtype)
         renumbered = ends, np.empty_like(indices), np.empty_like(weights)
-        _kernels.renumber(indptr, indices, weights, order, rank, *renumbered)
+        kernels.renumber(indptr, indices, weights, order, rank, *renumbered)
         return order, renumbered
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from phaselabel import _kernels
+from phaselabel import _graph_kernels as kernels
 from phaselabel.graph.graph import Graph
 from phaselabel.graph.neighbors import Neighbors, nearest_neighbors
 
@@ -71,10 +71,10 @@ def _symmetric(indices: NDArray[np.integer[Any]], values: NDArray[Any]) -> spars
     n, k = indices.shape
     blocks = np.linspace(0, n, N_BLOCKS + 1).astype(np.int64)
     extra = np.zeros(n, np.int64)
-    _kernels.one_sided(indices, blocks, extra)
+    kernels.one_sided(indices, blocks, extra)
     indptr = np.concatenate([[0], np.cumsum(k + extra)])
     columns, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], values.dtype)
-    _kernels.symmetrize(indices, values, indptr, blocks, extra, columns, data)
+    kernels.symmetrize(indices, values, indptr, blocks, extra, columns, data)
     return sparse.csr_array((data, columns, indptr), shape=(n, n))
 
 
@@ -200,7 +200,7 @@ def scaled_squares(
     """``|x_i - x_j|² / (τ_i τ_j)``; where one scale is 0 the other stands in for it."""
     distances = np.asarray(neighbors.distances, np.float64)
     out = np.empty_like(distances)
-    _kernels.scaled_squares(neighbors.indices, distances, tau, tau_of_points, out)
+    kernels.scaled_squares(neighbors.indices, distances, tau, tau_of_points, out)
     return out
 
 

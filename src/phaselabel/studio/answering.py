@@ -101,8 +101,7 @@ class AnsweringRoom:
     @property
     def questions(self) -> dict[str, Callable[..., Any]]:
         """What the page may ask for as JSON."""
-        return {"state": self.state, "grid": self._grid, "review": self._review, "items": self._inspected,
-                "near": self._near}  # fmt: skip
+        return {"state": self.state, "grid": self._grid, "review": self._review, "items": self._inspected}
 
     @property
     def data(self) -> dict[str, Callable[..., tuple[bytes, str, int]]]:
@@ -383,14 +382,6 @@ class AnsweringRoom:
             raise ValueError("There is no such item.")
         with self._computing:
             return self._described(numbers)
-
-    def _near(self, row: str = "0", n: str = "24") -> list[dict[str, Any]]:
-        """Items most like one."""
-        with self._computing:
-            if self._labelling is None or not 0 <= int(row) < len(self.items):
-                raise ValueError("There is no such item.")
-            rows = self._labelling.alike(int(row), np.ones(len(self.items), bool), min(int(n), INSPECTED))
-            return self._described(rows.tolist())
 
     def _item(self, row: str = "") -> tuple[bytes, str, int]:
         if not row.isdecimal() or int(row) >= len(self.items):

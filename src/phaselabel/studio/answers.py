@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.studio.project import MOST_CLASSES, Action, checked_name, colour
+from phaselabel.studio.project import MOST_CLASSES, Action, Told, checked_name, colour
 
 #: Items that one answer may name.
 MOST_ROWS = 5000
 
 
 @dataclass
-class Answers:
+class Answers(Told):
     """Classes by number, the class of every answered item, and what was passed over.
 
     ``past`` has, for every answer to an item with a guess, the share of votes the guess had and whether it
@@ -42,14 +42,6 @@ class Answers:
         found.known = {row: number[name] for row, name in given.items()}
         for action in actions:
             getattr(found, f"_do_{action.kind}")(action.body)
-        return found
-
-    def checked(self, kind: Any, body: Any) -> dict[str, Any]:
-        """What may be recorded of a request, or an error that says what is wrong with it."""
-        check = getattr(self, f"_check_{kind}", None) if isinstance(kind, str) and kind.isalpha() else None
-        if check is None or not isinstance(body, dict):
-            raise ValueError(f"There is nothing to do called {kind!r:.40}.")
-        found: dict[str, Any] = check(body)
         return found
 
     def labels(self) -> tuple[NDArray[np.int32], list[int]]:

@@ -145,6 +145,18 @@ class Project:
                 )
 
 
+class Told:
+    """What a journal's actions have made; a subclass has a ``_check_`` for every kind of them."""
+
+    def checked(self, kind: Any, body: Any) -> dict[str, Any]:
+        """What may be recorded of a request, or an error that says what is wrong with it."""
+        check = getattr(self, f"_check_{kind}", None) if isinstance(kind, str) and kind.isalpha() else None
+        if check is None or not isinstance(body, dict):
+            raise ValueError(f"There is nothing to do called {kind!r:.40}.")
+        found: dict[str, Any] = check(body)
+        return found
+
+
 def checked_name(name: Any, taken: Any = ()) -> str:
     """A class name: a few printable characters, not a path, not there already."""
     if not isinstance(name, str) or not 0 < len(name.strip()) <= 60:

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from phaselabel.segmentation.marks import import_pillow
 from phaselabel.segmentation.output import mask_from_run_lengths, run_lengths
-from phaselabel.studio.project import MOST_CLASSES, Action, checked_name, colour
+from phaselabel.studio.project import MOST_CLASSES, Action, Told, checked_name, colour
 
 MOST_POINTS, LARGEST_BRUSH = 20_000, 400.0
 
 
 @dataclass
-class Board:
+class Board(Told):
     """Classes by number, and layers in the order in which they were drawn; class 0 rubs out."""
 
     shape: tuple[int, int]
@@ -32,14 +32,6 @@ class Board:
         for action in actions:
             getattr(board, f"_do_{action.kind}")(action.body)
         return board
-
-    def checked(self, kind: Any, body: Any) -> dict[str, Any]:
-        """What may be recorded of a request, or an error that says what is wrong with it."""
-        check = getattr(self, f"_check_{kind}", None) if isinstance(kind, str) and kind.isalpha() else None
-        if check is None or not isinstance(body, dict):
-            raise ValueError(f"There is nothing to do called {kind!r:.40}.")
-        found: dict[str, Any] = check(body)
-        return found
 
     def labels(self) -> NDArray[np.int32]:
         """The class number of every marked pixel, 0 elsewhere."""
