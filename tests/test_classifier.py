@@ -341,10 +341,10 @@ def test_not_converged_is_a_warning_and_a_status(blobs):
 
 def test_callbacks_reach_the_flow(blobs):
     X, _, labels = blobs
-    history, snapshots = pl.History(), pl.Snapshots([0, 15])
+    history, snapshots = pl.History(), pl.Snapshots([0, 12])
     GinzburgLandauClassifier(init="hub", callbacks=[history, snapshots]).fit(X, labels)
-    assert history.sweeps[:2] == [0, 10]
-    assert sorted(snapshots.states) == [0, 15]
+    assert history.sweeps[:2] == [0, 5]
+    assert sorted(snapshots.states) == [0, 12]
 
 
 # -- what is refused

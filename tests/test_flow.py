@@ -184,8 +184,8 @@ def test_callback_stops_and_returns_the_state_it_saw():
     assert "callback" in solution.status
     assert not solution.converged
     np.testing.assert_array_equal(solution.height, seen[20].height)
-    assert history.sweeps == [0, 10, 20]
-    assert solution.energy["sweep"].tolist() == [0, 10, 20]
+    assert history.sweeps == [0, 5, 10, 15, 20]
+    assert solution.energy["sweep"].tolist() == [0, 5, 10, 15, 20]
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,18 @@ import numpy as np
 
 log = logging.getLogger(__name__)
 
-#: Height and arm lie side by side, so that a neighbour's state costs one touch of a cache line.
-STATE = np.dtype([("height", np.float32), ("arm", np.int32)], align=True)
-STATE64 = np.dtype([("height", np.float64), ("arm", np.int64)], align=True)
+#: Height and arm lie side by side, so that a neighbour's state costs one touch of a cache line. The arm is a
+#: whole number in a float: comparing it in the registers of the heights makes a sweep a sixth faster.
+STATE = np.dtype([("height", np.float32), ("arm", np.float32)], align=True)
+STATE64 = np.dtype([("height", np.float64), ("arm", np.float64)], align=True)
 
 #: What the flow knows of one vertex besides its state.
 SITE = np.dtype(
-    [("row_sum", np.float32), ("fidelity", np.float32), ("stiffness", np.float32), ("label", np.int32)],
+    [("row_sum", np.float32), ("fidelity", np.float32), ("stiffness", np.float32), ("label", np.float32)],
     align=True,
 )
 SITE64 = np.dtype(
-    [("row_sum", np.float64), ("fidelity", np.float64), ("stiffness", np.float64), ("label", np.int64)],
+    [("row_sum", np.float64), ("fidelity", np.float64), ("stiffness", np.float64), ("label", np.float64)],
     align=True,
 )
 
@@ -38,7 +39,8 @@ TALLY = np.dtype(
         ("smoothing", np.float64),
         ("potential", np.float64),
         ("fidelity", np.float64),
-        ("unsettled", np.int64),
+        ("changed", np.int64),
+        ("climbing", np.int64),
         ("moving", np.int64),
         ("waiting", np.int64),
     ],
@@ -47,6 +49,9 @@ TALLY = np.dtype(
 
 #: A vertex whose height changes by less than this fraction in a sweep is at rest.
 REST = np.float32(1e-3)
+
+#: Below this height a vertex is near the hub: its climb hardly shows in the energy.
+LOW = np.float32(0.025)
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -143,26 +148,27 @@ def _vote(i, indptr, indices, weights, state, label, ballast, ballot):  # type: 
     Votes only add up, so the first class to reach the highest total wins; a tie goes to the neighbour
     that comes first, not to the class with the smallest number.
     """
-    winner = state[i].arm
+    winner = int(state[i].arm)
+    known = int(label)
     best = ballot.dtype.type(0)
-    if label >= 0 and ballast > 0:
-        ballot[label] = ballast
-        best = ballot[label]
-        winner = label
+    if known >= 0 and ballast > 0:
+        ballot[known] = ballast
+        best = ballot[known]
+        winner = known
     for e in range(indptr[i], indptr[i + np.uint64(1)]):
         j = indices[e]
-        arm = state[j].arm
+        arm = int(state[j].arm)
         if arm >= 0:
             ballot[arm] += weights[e] * state[j].height
             if ballot[arm] > best:
                 best = ballot[arm]
                 winner = arm
     for e in range(indptr[i], indptr[i + np.uint64(1)]):
-        arm = state[indices[e]].arm
+        arm = int(state[indices[e]].arm)
         if arm >= 0:
             ballot[arm] = 0
-    if label >= 0:
-        ballot[label] = 0
+    if known >= 0:
+        ballot[known] = 0
     return winner
 
 
@@ -180,11 +186,9 @@ def _descended(i, indptr, indices, weights, here, epsilon, bend, state):  # type
     arm = state[i].arm
     force = r * here.row_sum + _neighbors_pull(i, arm, indptr, indices, weights, state)
     slope = epsilon * force - number(2) / epsilon * r * (number(0.25) - r * r)
-    gap = number(0)
-    if here.fidelity > 0:
-        # A known label is a neighbour of weight μ/ε that sits at its leaf.
-        gap = r - half if arm == here.label else r + half
-        slope += here.fidelity * gap
+    # A known label is a neighbour of weight μ/ε that sits at its leaf; where there is none, μ is zero.
+    gap = r - half if arm == here.label else r + half
+    slope += here.fidelity * gap
     new = r - slope / (here.stiffness + bend * r * (number(1) + number(2) * r))
     return min(new, number(1) - new), force, gap  # beyond the leaf it comes down again
 
@@ -225,8 +229,8 @@ def watched_sweep(indptr, indices, weights, site, epsilon, bend, state, out, blo
     """The same step, and ``tally``: the energy of ``state`` (not of ``out``) and who is not at rest.
 
     The energy falls out of the pass: the smoothing term is quadratic, so it equals ε/2 Σ r_i R_i (Euler).
-    Unsettled is who changes class, and who climbs away from the unstable hub by more than a factor ``climb``;
-    waiting is whom no label has reached yet.
+    Climbing is who leaves the neighbourhood of the unstable hub by more than a factor ``climb``; waiting is
+    whom no label has reached yet.
     """
     for b in nb.prange(blocks.size - 1):
         smoothing = 0.0
@@ -240,7 +244,8 @@ def watched_sweep(indptr, indices, weights, site, epsilon, bend, state, out, blo
             fidelity += site[i].fidelity * gap * gap
             out[i].height = new
             out[i].arm = state[i].arm
-        unsettled = 0
+        changed = 0
+        climbing = 0
         moving = 0
         waiting = 0
         for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
@@ -248,14 +253,16 @@ def watched_sweep(indptr, indices, weights, site, epsilon, bend, state, out, blo
                 out[i].height = min(-out[i].height, 0.5)
                 out[i].arm = _voted(i, indptr, indices, weights, site[i], epsilon, state, ballots[b])
             r, new = state[i].height, out[i].height
-            changed = out[i].arm != state[i].arm
-            unsettled += changed | ((new < 0.25) & (new > climb * r))
-            moving += changed | _has_moved(r, new)
+            turned = out[i].arm != state[i].arm
+            changed += turned
+            climbing += (new < LOW) & (new > climb * r)
+            moving += turned | _has_moved(r, new)
             waiting += out[i].arm < 0
         tally[b].smoothing = 0.5 * epsilon * smoothing
         tally[b].potential = 0.5 / epsilon * potential
         tally[b].fidelity = 0.5 * fidelity
-        tally[b].unsettled = unsettled
+        tally[b].changed = changed
+        tally[b].climbing = climbing
         tally[b].moving = moving
         tally[b].waiting = waiting
 
@@ -317,7 +324,7 @@ def vote_shares(indptr, indices, weights, state, out):  # type: ignore[no-untype
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             if state[j].arm >= 0:
-                out[i, state[j].arm] += weights[e] * state[j].height
+                out[i, int(state[j].arm)] += weights[e] * state[j].height
                 total += weights[e] * state[j].height
         if total > 0:
             for k in range(out.shape[1]):
@@ -363,7 +370,7 @@ def extend_votes(  # type: ignore[no-untyped-def]
                     )
                     total += say
                     if state[i, j].arm >= 0:
-                        ballot[state[i, j].arm] += say * state[i, j].height
+                        ballot[int(state[i, j].arm)] += say * state[i, j].height
             winner = -1
             best = np.float32(0)
             everyone = np.float32(0)

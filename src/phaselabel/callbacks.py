@@ -19,7 +19,7 @@ class History:
     >>> history = History()
     >>> solution = minimize(Graph.from_weights([[0, 1], [1, 0]]), [0, -1], callbacks=history)
     >>> history.sweeps[:3]
-    [0, 10, 20]
+    [0, 5, 10]
     """
 
     def __init__(self) -> None:

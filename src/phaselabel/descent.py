@@ -73,7 +73,7 @@ class Descent:
         terms = {
             name: max(float(self._tally[name].sum()), 0.0) for name in ("smoothing", "potential", "fidelity")
         }
-        counts = {name: int(self._tally[name].sum()) for name in ("unsettled", "moving", "waiting")}
+        counts = {name: int(self._tally[name].sum()) for name in ("changed", "climbing", "moving", "waiting")}
         self._moving = counts["moving"]
         return Energy(**terms), counts
 

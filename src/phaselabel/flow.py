@@ -113,7 +113,7 @@ def minimize(
     n_classes: int | None = None,
     random_state: Any = None,
     callbacks: Callback | Sequence[Callback] = (),
-    every: int = 10,
+    every: int = 5,
 ) -> Solution:
     r"""Descend the Ginzburg-Landau energy from a few known labels.
 
@@ -144,15 +144,16 @@ def minimize(
     max_iter : int, default=2000
         Sweeps at the most.
     tol : float, default=1e-4
-        The flow stops when, from one look to the next, the energy fell by no more than this fraction and no
-        more than this fraction of the vertices is unsettled. 0 never stops early.
+        The flow stops when in a sweep the energy falls by no more than this fraction, no more than this
+        fraction of the vertices changes class, and no more than a hundred times as many climb away from the
+        hub. 0 never stops early.
     n_classes : int, optional
         K, where some classes have no label; the largest label + 1 by default.
     random_state : int, Generator or None
         For ``init="random"``.
     callbacks : callable or sequence of callables
         Each is called with (sweep, state, energy) at every look; a true answer stops the flow.
-    every : int, default=10
+    every : int, default=5
         Sweeps from one look to the next.
 
     Returns
@@ -189,7 +190,7 @@ def minimize(
             stopped = any([watch(sweep, before, now) for watch in watchers])  # type: ignore[arg-type]
             if stopped:
                 descent.undo()
-            elif rest.reached(now, tally, value, descent.pace) and not isinstance(epsilon, Geometric):
+            elif rest.reached(sweep, now, tally, value, descent.pace) and not isinstance(epsilon, Geometric):
                 break
             else:
                 descent.advance(min(every - 1, end - descent.n_iter))
@@ -206,30 +207,39 @@ def minimize(
 class _Rest:
     """Whether the flow has come to rest: labels quiet and energy flat, or the energy no longer falls."""
 
-    #: So many looks without a new lowest energy are rest, though a few vertices may flip for ever.
-    PATIENCE = 3
+    #: So many sweeps without a new lowest energy are rest, though a few vertices may flip for ever.
+    PATIENCE = 30
+
+    #: For each vertex that may change class so many may climb from the hub: at an interface most of these
+    #: come to rest half-way, while a flow that has yet to leave the hub has everybody climbing.
+    CLIMBERS = 100
 
     def __init__(self, tol: float, n_vertices: int) -> None:
         self.tol, self.n_vertices = tol, n_vertices
         self.found = False
         self.flipping = 0
         self._previous = self._lowest = np.inf
+        self._sweep = self._lowest_at = 0
         self._waiting = n_vertices
-        self._stale = 0
 
-    def reached(self, energy: Energy, tally: dict[str, int], epsilon: float, pace: float) -> bool:
+    def reached(self, sweep: int, energy: Energy, tally: dict[str, int], epsilon: float, pace: float) -> bool:
         """Take one look; ``pace`` is the step's length relative to the automatic one."""
-        now = energy.total
+        now, pace = energy.total, min(1.0, pace)
         # Near zero a fraction of the energy is noise: 1e-3 of what the wells can hold is the least scale.
         scale = max(now, 1e-3 * self.n_vertices / (32 * epsilon))
-        flat = abs(self._previous - now) <= self.tol * min(1.0, pace) * scale
+        flat = abs(self._previous - now) <= self.tol * pace * scale * (sweep - self._sweep)
+        allowed = self.tol * self.n_vertices
         # A front that still advances is not quiet, however thin it is.
-        quiet = tally["unsettled"] <= self.tol * self.n_vertices and tally["waiting"] == self._waiting
-        self._stale = 0 if now < self._lowest - 1e-7 * scale else self._stale + 1
-        self._lowest = min(self._lowest, now)
-        stale = self._stale * min(1.0, pace) >= self.PATIENCE and tally["waiting"] == self._waiting
-        self._previous, self._waiting = now, tally["waiting"]
-        self.flipping = 0 if quiet else tally["unsettled"]
+        quiet = (
+            tally["changed"] <= allowed
+            and tally["climbing"] <= self.CLIMBERS * allowed
+            and tally["waiting"] == self._waiting
+        )
+        if now < self._lowest - 1e-7 * scale:
+            self._lowest, self._lowest_at = now, sweep
+        stale = (sweep - self._lowest_at) * pace >= self.PATIENCE and tally["waiting"] == self._waiting
+        self._sweep, self._previous, self._waiting = sweep, now, tally["waiting"]
+        self.flipping = 0 if quiet else tally["changed"]
         self.found = self.tol > 0 and ((flat and quiet) or stale)
         return self.found
 
@@ -287,7 +297,7 @@ def checked_callbacks(callbacks: Any) -> list[Callback]:
     return list(watchers)
 
 
-def check_numbers(*, epsilon: Any, max_iter: Any, tol: Any, step: Any = "auto", every: Any = 10) -> None:
+def check_numbers(*, epsilon: Any, max_iter: Any, tol: Any, step: Any = "auto", every: Any = 5) -> None:
     """Refuse numbers that the flow cannot run with."""
     if not isinstance(epsilon, Geometric):
         check_epsilon(epsilon)

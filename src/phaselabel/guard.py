@@ -35,7 +35,7 @@ class SizeWatch:
         """Look at the sizes; true if they have drifted."""
         shares = self._shares(state)
         if self._reference is None:
-            waiting, self._waiting = self._waiting, int((state.arm < 0).sum())
+            waiting, self._waiting = self._waiting, int(np.count_nonzero(state.arm < 0))
             # Everybody whom a label reaches has a class when the number at the hub stands still.
             if waiting == self._waiting:
                 self._reference = shares
@@ -48,8 +48,8 @@ class SizeWatch:
         return False
 
     def _shares(self, state: State) -> NDArray[np.float64]:
-        decided = state.arm[state.arm >= 0]
-        return np.bincount(decided, minlength=self.n_classes) / max(len(decided), 1)
+        decided = np.bincount(state.arm + 1, minlength=self.n_classes + 1)[1:]
+        return decided / max(decided.sum(), 1)
 
 
 def guarded(

@@ -78,7 +78,7 @@ class State:
     @classmethod
     def from_packed(cls, packed: NDArray[np.void]) -> "State":
         """Undo :meth:`packed`; the result is a copy."""
-        return cls(packed["arm"].copy(), packed["height"].copy())
+        return cls(packed["arm"].astype(np.int32), packed["height"].copy())
 
 
 def checked_state(state: Any, n_vertices: int, n_classes: int, name: str = "state") -> State:

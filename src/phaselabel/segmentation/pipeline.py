@@ -79,7 +79,7 @@ def segment(
     n_neighbors, scale_neighbor : int
         Neighbours of a pixel in the graph, and which of them sets the local scale (the last by default).
     epsilon, fidelity, step, max_iter, tol
-        As in :func:`~phaselabel.minimize`. A hundredth of the pixels may be unsettled when the flow stops: on
+        As in :func:`~phaselabel.minimize`. A hundredth of the pixels may change class when the flow stops: on
         the cows that takes half as many sweeps as a thousandth, and is as accurate.
     max_pixels : int, default=100_000
         A larger image is averaged over cells until this many are left; the flow runs on these and the answer
