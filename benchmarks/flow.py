@@ -2,10 +2,13 @@
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numba as nb
 import numpy as np
@@ -129,6 +132,53 @@ def flows(graph, y):
     return rows
 
 
+#: What a new process does first; it answers how long that took, imports included.
+FIRST_CALLS = {
+    "a flow on a saved graph": "pl.minimize(pl.Graph.load(sys.argv[1]), np.load(sys.argv[2]))",
+    "fit on rows (scikit-learn's digits)": (
+        "from sklearn.datasets import load_digits; X, y = load_digits(return_X_y=True); "
+        "pl.GinzburgLandauClassifier().fit(X, np.where(np.arange(len(y)) < 100, y, -1))"
+    ),
+}
+
+
+def first_call(code, files, cache=None):
+    """Seconds of one first call in a new process, the interpreter's own start included."""
+    code = f"import sys, numpy as np, phaselabel as pl; {code}"
+    environment = os.environ | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {})
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code, *files], check=True, env=environment,
+                   stderr=subprocess.DEVNULL)  # fmt: skip
+    return time.perf_counter() - start
+
+
+def measure_cold():
+    """The first call in a new process, with compiled kernels on disk and without."""
+    graph, y, name = (*mnist(), "MNIST") if data_home() else (*mixture(100_000), "mixture 10⁵")
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        files = [f"{folder}/graph.npz", f"{folder}/labels.npy"]
+        graph.save(files[0])
+        np.save(files[1], pl.datasets.sample_labels(y, 250, random_state=0))
+        for what, code in FIRST_CALLS.items():
+            first_call(code, files)
+            warm = [first_call(code, files) for _ in range(5)]
+            rows.append(
+                {
+                    "first call": what + (f" ({name})" if "saved" in what else ""),
+                    "kernels on disk, best s": round(min(warm), 2),
+                    "median s": round(float(np.median(warm)), 2),
+                    "kernels compiled, s": round(first_call(code, files, Path(folder) / what), 1),
+                }
+            )
+    text = (
+        "The first call in a new process, from its start to its end: the interpreter, all imports, the files "
+        "and the flow. Compilation happens once on a machine.\n\n" + table(rows)
+    )
+    print(table(rows))
+    write_section("flow-cold", "The flow: cold start", "python benchmarks/flow.py --only cold", text, rows)
+
+
 def growth(n):
     """A mixture of n points: cost an edge, seconds and memory; run in a process of its own."""
     start = time.perf_counter()
@@ -162,16 +212,18 @@ def growth(n):
 def main():
     """Measure, print, and write the sections."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=["kernel", "growth"])
+    parser.add_argument("--only", choices=["kernel", "cold", "growth"])
     parser.add_argument("--sizes", type=float, nargs="+", default=[1e5, 1e6, 1e7])
     parser.add_argument("--growth", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.growth:
         print(json.dumps(growth(arguments.growth)))
         return
-    if arguments.only != "growth":
+    if arguments.only in (None, "kernel"):
         measure_flow()
-    if arguments.only != "kernel":
+    if arguments.only in (None, "cold"):
+        measure_cold()
+    if arguments.only in (None, "growth"):
         measure_growth(arguments.sizes)
 
 

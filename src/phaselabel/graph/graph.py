@@ -11,7 +11,6 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from phaselabel import _graph_kernels as kernels
 
@@ -44,7 +43,7 @@ class Graph:
         Loops are dropped: they take part in no difference, only in the degrees. ``dtype`` is the type the
         weights are kept in; float32 unless the matrix is float64.
         """
-        given = sparse.coo_array(weights)
+        given = weights if sparse.issparse(weights) else sparse.coo_array(weights)
         if given.ndim != 2 or given.shape[0] != given.shape[1]:
             raise ValueError(
                 f"A precomputed graph must be square, one row and one column per vertex; got {given.shape}."
@@ -55,7 +54,8 @@ class Graph:
             dtype = np.float64 if given.dtype == np.float64 else np.float32
         if not np.isfinite(given.data).all():
             raise ValueError("The precomputed graph contains NaN or infinity; remove those entries.")
-        matrix = given.astype(np.float64).tocsr()
+        matrix = sparse.csr_array(given, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
         if matrix.nnz and matrix.data.min() < 0:
             raise ValueError(
                 f"The precomputed graph has a negative weight ({matrix.data.min():.3g}); weights are "
@@ -230,6 +230,8 @@ class Graph:
     @cached_property
     def components(self) -> NDArray[np.int32]:
         """The number of the connected component of every vertex."""
+        from scipy.sparse.csgraph import connected_components  # a tenth of the time to import this module
+
         labels: NDArray[np.int32] = connected_components(self.weights, directed=False)[1]
         return labels
 
