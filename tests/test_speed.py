@@ -28,9 +28,9 @@ def cpu_seconds(function, batch):
 
 
 def test_a_sweep_costs_little_more_than_a_sparse_product():
-    """Processor time of one thread, alternating, the best ratio of many: steady on a busy machine.
+    """Processor time of one thread, alternating, the median ratio of many: steady on a busy machine.
 
-    Measured: 1.45 to 1.6. A kernel that is 1.5 times slower fails.
+    Measured: 1.45 to 1.49, idle or busy. A kernel that is 1.5 times slower fails.
     """
     n, k = 60_000, 10
     rng = np.random.default_rng(0)
@@ -47,4 +47,4 @@ def test_a_sweep_costs_little_more_than_a_sparse_product():
     for contender in contenders:
         contender()
     ratios = [cpu_seconds(contenders[0], 5) / cpu_seconds(contenders[1], 5) for _ in range(25)]
-    assert min(ratios) < 2.1
+    assert np.median(ratios) < 1.95
