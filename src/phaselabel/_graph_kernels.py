@@ -145,6 +145,120 @@ def measure_sparse(q_indptr, q_columns, q_data, rows, indptr, columns, data, ids
             _insert(ids[q], out[q], j, total)
 
 
+# -- shortlists from cells -----------------------------------------------------------------------------
+
+#: Queries whose cells are gathered together: fixed, so that the result doesn't depend on threads.
+_TOGETHER = 2_048
+#: Queries and rows of one matrix product, which shall stay in the cache.
+_TALL, _WIDE = 256, 1_024
+#: Distances that are compared with the last of a list at once.
+_CHUNK = 32
+
+
+@_kernel()
+def _push(ids, squares, candidate, square):  # type: ignore[no-untyped-def]
+    """Put a candidate that is nearer than the last of a list in its place."""
+    p = ids.size - 1
+    while p > 0 and squares[p - 1] > square:
+        squares[p] = squares[p - 1]
+        ids[p] = ids[p - 1]
+        p -= 1
+    squares[p] = square
+    ids[p] = candidate
+
+
+@_kernel()
+def _keep(products, lead, tails, names, ids, squares):  # type: ignore[no-untyped-def]
+    """Update a list with the rows at ``lead + tails - 2 products``, most of which are too far."""
+    two = np.float32(2)
+    bound = squares[squares.size - 1] - lead
+    whole = products.size - products.size % _CHUNK
+    for start in range(0, whole, _CHUNK):
+        near = np.int32(0)
+        for j in range(_CHUNK):
+            near |= np.int32(tails[start + j] - two * products[start + j] < bound)
+        if near:
+            for j in range(start, start + _CHUNK):
+                if tails[j] - two * products[j] < bound:
+                    _push(ids, squares, names[j], lead + tails[j] - two * products[j])
+                    bound = squares[squares.size - 1] - lead
+    for j in range(whole, products.size):
+        if tails[j] - two * products[j] < bound:
+            _push(ids, squares, names[j], lead + tails[j] - two * products[j])
+            bound = squares[squares.size - 1] - lead
+
+
+@_kernel()
+def _seen_from(mean, rows, numbers, out, squares):  # type: ignore[no-untyped-def]
+    """Some rows as seen from a cell's mean, where rounding is small, and their squared lengths."""
+    for i in range(numbers.size):
+        total = np.float32(0)
+        for f in range(mean.size):
+            gap = rows[numbers[i], f] - mean[f]
+            out[i, f] = gap
+            total += gap * gap
+        squares[i] = total
+
+
+@_kernel()
+def _askers(probes, n_cells):  # type: ignore[no-untyped-def]
+    """Who opens which cell: the queries of cell c are ``asked[start[c]:start[c + 1]]``."""
+    start = np.zeros(n_cells + 1, np.int64)
+    for c in probes.flat:
+        start[c + 1] += 1
+    start = np.cumsum(start)
+    filled = start[:-1].copy()
+    asked = np.empty(probes.size, np.int64)
+    for t in range(probes.shape[0]):
+        for c in probes[t]:
+            asked[filled[c]] = t
+            filled[c] += 1
+    return start, asked
+
+
+@_kernel()
+def _open_cells(points, names, first, means, queries, probes, ids, squares):  # type: ignore[no-untyped-def]
+    """One matrix product for each cell and those who open it."""
+    n_cells, width = means.shape
+    start, asked = _askers(probes, n_cells)
+    near, far = np.empty(_TALL * width, np.float32), np.empty(_WIDE * width, np.float32)
+    leads, tails = np.empty(_TALL, np.float32), np.empty(_WIDE, np.float32)
+    room = np.empty(_TALL * _WIDE, np.float32)
+    for c in range(n_cells):
+        if start[c] == start[c + 1]:
+            continue
+        for r in range(first[c], first[c + 1], _WIDE):
+            members = np.arange(r, min(r + _WIDE, first[c + 1]))
+            theirs = far[: members.size * width].reshape(members.size, width)
+            _seen_from(means[c], points, members, theirs, tails)
+            for a in range(start[c], start[c + 1], _TALL):
+                some = asked[a : min(a + _TALL, start[c + 1])]
+                ours = near[: some.size * width].reshape(some.size, width)
+                _seen_from(means[c], queries, some, ours, leads)
+                products = room[: some.size * members.size].reshape(some.size, members.size)
+                np.dot(ours, theirs.T, products)
+                for i in range(some.size):
+                    t = some[i]
+                    _keep(products[i], leads[i], tails, names[r : r + members.size], ids[t], squares[t])
+
+
+@_kernel(parallel=True)
+def scan_cells(points, names, first, means, queries, probes, ids, squares):  # type: ignore[no-untyped-def]
+    """For each query, the nearest rows of the cells it opens; ``probes`` names them, the nearest first.
+
+    ``points`` are sorted by cell, those of cell c start at ``first[c]``; ``names`` are their numbers. A list
+    that isn't filled ends in -1.
+    """
+    n_blocks = (queries.shape[0] + _TOGETHER - 1) // _TOGETHER
+    for b in nb.prange(n_blocks):
+        mine = slice(b * _TOGETHER, min((b + 1) * _TOGETHER, queries.shape[0]))
+        ids[mine] = -1
+        squares[mine] = np.inf
+        # After everybody's own cell few candidates of the others are near enough to be inserted.
+        for part in (probes[mine, :1], probes[mine, 1:]):
+            _open_cells(points, names, first, means, queries[mine], part, ids[mine], squares[mine])
+
+
 # -- from neighbours to a graph ------------------------------------------------------------------------
 
 

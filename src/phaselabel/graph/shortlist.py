@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from phaselabel._graph_kernels import NOBODY
+from phaselabel import _graph_kernels as kernels
 from phaselabel.graph.exact import Found, Task
 from phaselabel.graph.rows import Rows
 
@@ -45,7 +45,11 @@ class Settings:
 
 
 class Shortlists:
-    """The points projected on their main directions and sorted into cells (an inverted file)."""
+    """The points projected on their main directions and sorted into cells (an inverted file).
+
+    ``projected`` is in the order of the cells, so that neighbours are close in memory, too: its entry a is
+    row ``order[a]``, row i is its entry ``place[i]``, and cell c starts at ``first[c]``.
+    """
 
     def __init__(self, task: Task, width: int = 64) -> None:
         self.task = task
@@ -54,11 +58,11 @@ class Shortlists:
             self.directions = _directions(task.points, min(width, task.points.width))
         self.width = self.directions.shape[1]
         self.trial = _Trial(task, TRIALS)
-        self.projected = np.empty((len(task.points), self.width), np.float32)
+        projected = np.empty((len(task.points), self.width), np.float32)
         for part, block in task.points.blocks(min(task.block_rows(8 * task.points.width), 8_192)):
-            np.matmul(block, self.directions, out=self.projected[part])
+            np.matmul(block, self.directions, out=projected[part])
             self.trial.look(part.start, block)
-        self._sort_into_cells()
+        self._sort_into_cells(projected)
 
     @staticmethod
     def memory(task: Task, width: int = 64) -> float:
@@ -68,32 +72,29 @@ class Shortlists:
         answer = 12 * task.n_neighbors * len(task.queries)
         return (index + answer + min(task.working_memory, 8_192 * 8 * task.points.width)) / 2**20
 
-    def _sort_into_cells(self) -> None:
+    def _sort_into_cells(self, projected: NDArray[np.float32]) -> None:
         import faiss
 
-        n = len(self.projected)
-        self.n_cells = max(1, round(0.2 * n**0.7))
+        n = len(projected)
+        self.n_cells = max(1, round(0.1 * n**0.7))
         means = faiss.Kmeans(
             self.width, self.n_cells, niter=5, max_points_per_centroid=48, min_points_per_centroid=1, seed=1
         )
-        means.train(self.projected)
+        means.train(projected)
         self.means = means.centroids
-        quantizer = faiss.IndexFlatL2(self.width)
-        quantizer.add(self.means)
-        self.cell = quantizer.search(self.projected, 1)[1].ravel()
-        # In the order of their cells neighbours are close in memory, too.
-        self.order = np.argsort(self.cell, kind="stable")
-        self.index = faiss.IndexIVFFlat(quantizer, self.width, self.n_cells)
-        step = 65_536
-        for start in range(0, n, step):
-            rows = self.order[start : start + step]
-            block, cells = np.ascontiguousarray(self.projected[rows]), np.ascontiguousarray(self.cell[rows])
-            self.index.add_core(len(rows), faiss.swig_ptr(block), faiss.swig_ptr(rows), faiss.swig_ptr(cells))
+        self.quantizer = faiss.IndexFlatL2(self.width)
+        self.quantizer.add(self.means)
+        self.cell = self.quantizer.search(projected, 1)[1].ravel()
+        self.order = np.argsort(self.cell, kind="stable").astype(np.int32)
+        self.place = np.empty_like(self.order)
+        self.place[self.order] = np.arange(n, dtype=np.int32)
+        self.projected = projected[self.order]
+        self.first = np.concatenate([[0], np.cumsum(np.bincount(self.cell, minlength=self.n_cells))])
 
     def project(self, rows: Any) -> NDArray[np.float32]:
         """Queries on the main directions."""
         if self.task.itself:
-            return np.ascontiguousarray(self.projected[rows])
+            return self.projected[self.place[rows]]
         return np.ascontiguousarray(self.task.queries.block(rows) @ self.directions)
 
     def settings(self, recall: float) -> Settings:
@@ -105,7 +106,7 @@ class Shortlists:
         gaps = faiss.pairwise_distances(projected, self.means)
         place = np.argsort(np.argsort(gaps, axis=1, kind="stable"), axis=1)
         cells = np.take_along_axis(place, self.cell[true], 1).ravel()  # cells to open for each neighbour
-        far = np.square(projected[:, None] - self.projected[true]).sum(2)
+        far = np.square(projected[:, None] - self.projected[self.place[true]]).sum(2)
         better = self._nearer(projected, far)  # and rows that stand before it in the projection
         best = None
         for probes in _ladder(int(cells.max()) + 1):
@@ -126,15 +127,14 @@ class Shortlists:
         return best[1]
 
     def _nearer(self, projected: NDArray[np.float32], far: NDArray[np.float32]) -> NDArray[np.int64]:
-        counts = np.zeros(far.shape, np.int64)
         import faiss
 
+        counts = np.zeros(far.shape, np.int64)
+        last = far.max(axis=1)
         for start in range(0, len(self.projected), 16_384):
-            gaps = np.sort(
-                faiss.pairwise_distances(projected, self.projected[start : start + 16_384]), axis=1
-            )
+            gaps = faiss.pairwise_distances(projected, self.projected[start : start + 16_384])
             for q in range(len(far)):
-                counts[q] += np.searchsorted(gaps[q], far[q])
+                counts[q] += np.searchsorted(np.sort(gaps[q, gaps[q] < last[q]]), far[q])
         return counts.ravel() - self.task.itself
 
     def pays(self, settings: Settings) -> bool:
@@ -143,30 +143,52 @@ class Shortlists:
         return self.cost(settings.probes, settings.shortlist) < everybody
 
     def cost(self, probes: int, length: int) -> float:
-        """Products per query."""
+        """What a query costs, in products of the re-rank; those of matrices are four times as fast."""
         scanned = probes * len(self.projected) / self.n_cells
-        return scanned * (self.width + 16) + self.n_cells * self.width / 4 + length * self.task.points.width
+        choosing = self.n_cells * self.width / 4 + 1_000 * probes
+        return scanned * (self.width + 16) / 4 + choosing + length * (self.task.points.width + 600)
 
     def search(self, settings: Settings) -> Found:
         """Open the nearest cells, list the nearest rows in the projection, and sort them by true distance."""
         task = self.task
         found = task.empty()
-        self.index.nprobe = settings.probes
-        length = min(settings.shortlist, len(self.projected))
         order = self.order if task.itself else np.arange(len(task.queries))
-        step = min(task.block_rows(12 * length + 4 * self.width), 16_384)
+        step = min(task.block_rows(16 * settings.shortlist + 12 * settings.probes + 4 * self.width), 65_536)
         single = task.points.fits_single and task.queries.fits_single
         for start in range(0, len(order), step):
-            rows = order[start : start + step]
-            shortlist = self.index.search(self.project(rows), length)[1]
+            rows, shortlist = self._shortlist(order[start : start + step], settings)
             if single:  # chooses, and double precision has the last word on order and distance
                 task.rerank(rows, shortlist, found, np.float32)
                 shortlist = found[0][rows]
             task.rerank(rows, shortlist, found)
             # Where many rows are equal, the cells opened may hold too few others.
-            task.scan(rows[found[0][rows, -1] == NOBODY], found)
+            task.scan(rows[found[0][rows, -1] == kernels.NOBODY], found)
             task.tick(len(rows))
         return found
+
+    def _shortlist(
+        self, rows: NDArray[Any], settings: Settings
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Queries in the order of their nearest cells, and for each the nearest rows in the projection."""
+        projected = self.project(rows)
+        probes = self.quantizer.search(projected, settings.probes)[1]
+        order = np.argsort(probes[:, 0], kind="stable")
+        shape = len(rows), min(settings.shortlist, len(self.projected))
+        ids, squares = np.empty(shape, np.int32), np.empty(shape, np.float32)
+        import scipy.linalg.cython_blas  # noqa: F401 - the products' library, loaded so that it can be limited
+
+        with threadpool_limits(1, "blas"):
+            kernels.scan_cells(
+                self.projected,
+                self.order,
+                self.first,
+                self.means,
+                projected[order],
+                probes[order].astype(np.int32),
+                ids,
+                squares,
+            )
+        return rows[order].astype(np.int64), ids
 
     def recall(self, found: Found) -> float:
         """The share of true neighbours in the answer to rows that had no part in choosing the settings."""
