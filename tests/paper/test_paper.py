@@ -152,7 +152,7 @@ def test_committed_page_and_results_belong_together():
         assert report.table(experiment) in page
         assert recipe.description in page
         for row in experiment["results"]:
-            assert row["runs"] == experiment["results"][0]["runs"] >= 10
+            assert row["runs"] == recipe.runs
             if row["n_neighbors"] == recipe.n_neighbors[0]:
                 means[name, row["variant"]] = row["accuracy"]["mean"]
                 means[name, row["variant"], "all"] = row["accuracy_all"]["mean"]
@@ -161,8 +161,8 @@ def test_committed_page_and_results_belong_together():
     assert means["mnist", "ours"] >= 96.95
     assert means["cows", "ours"] >= 97.5
     assert means["three-moons", "paper"] >= 95.1
-    # At the print's precision; COIL counting all points, and the page says what is known of the rest.
-    assert round(means["mnist", "paper"], 1) >= 96.9
+    assert means["mnist", "paper"] >= 96.9
+    # At the print's precision and counting all points; the page says what is known of the rest.
     assert round(means["coil", "ours", "all"], 1) >= 93.2
 
 
