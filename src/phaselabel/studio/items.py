@@ -173,12 +173,15 @@ class FolderItems(Items):
     def picture(self, row: int) -> bytes:
         """At most ``SHOWN`` pixels a side."""
         image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
-        with image_module.open(self._files[row]) as picture:
-            _check_pixels(picture)
-            picture.draft("RGB", (SHOWN, SHOWN))
-            shown = ops.exif_transpose(picture).convert("RGB")
-            shown.thumbnail((SHOWN, SHOWN))
-            return _png(np.asarray(shown))
+        try:
+            with image_module.open(self._files[row]) as picture:
+                _check_pixels(picture)
+                picture.draft("RGB", (SHOWN, SHOWN))
+                shown = ops.exif_transpose(picture).convert("RGB")
+                shown.thumbnail((SHOWN, SHOWN))
+                return _png(np.asarray(shown))
+        except (OSError, image_module.DecompressionBombError) as error:
+            raise ValueError(f"{self._files[row].name} can no longer be read ({error}).") from None
 
     def names(self) -> tuple[str, list[Any]]:
         """File names."""

@@ -226,4 +226,6 @@ async def _file(work: Callable[[], bytes], kind: str, name: str) -> Any:
         content = await run_in_threadpool(work)
     except (ValueError, ImportError) as error:
         return _refused(400, str(error))
+    except OSError as error:
+        return _refused(507, f"{name} could not be written ({error}).")
     return _bytes(content, kind, {"content-disposition": f'attachment; filename="{name}"'})
