@@ -78,8 +78,6 @@ def test_forty_answers_by_key_label_the_digits(studio, digit_file, digits, page_
     state = page.request.get(page.url + "ask/state").json()
     assert state["accuracy"]["low"] <= right <= state["accuracy"]["high"]
     assert sum(c["size"] for c in state["classes"]) == 1797
-    page.wait_for_timeout(1500)
-    shoot(page, "answering-done")
 
     page.keyboard.press("r")
     page.get_by_text("Most doubtful items").wait_for()
@@ -131,6 +129,7 @@ def test_skip_undo_new_class_grid_and_map(studio, digit_file, digits, page_of):
     page.mouse.up()
     page.get_by_text("in the lasso").wait_for()
     assert page.locator(".inspected .tile").count() > 5
+    shoot(page, "lasso")
     page.locator(".map canvas").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")

@@ -125,17 +125,20 @@ class Consequences:
         threading.Thread(target=self._work, args=(X, begin), name="studio-answering", daemon=True).start()
 
     def prepare(self, X: NDArray[Any], begin: Callable[[], None]) -> None:
-        """Build the graph, call ``begin``, which follows what is known already, and make the map."""
+        """Build the graph and the map, then call ``begin``, which follows what is known already."""
         self.say("finding alike items")
         graph = similarity_graph(nearest_neighbors(X, min(10, len(X) - 1)))
+        self.say("drawing the map")
+        # Before the first question: beside the first answers it would slow them down.
+        labelling = Labelling(graph)
+        self.positions = labelling.positions(X)
+        self.tell({"map": True})
         self.say("labelling")
         with self.turn():
-            self._labelling = Labelling(graph)
+            self._labelling = labelling
             begin()
             self.complete()
         self.say("ready", refreshed=self.now.number)
-        self.positions = self.labelling.positions(X)
-        self.tell({"map": True})
 
     def wake(self) -> None:
         """There is something new to go on with."""

@@ -238,7 +238,10 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
         found = np.load(path, allow_pickle=False)
         return {"x": found} if isinstance(found, np.ndarray) else {key: found[key] for key in found.files}
     except Exception as error:
-        raise ValueError(f"{path.name} is no NumPy file without pickle ({str(error)[:100]}).") from None
+        why = str(error).split(". ")[0].split(", but")[0][:100].rstrip(".")
+        raise ValueError(
+            f"{path.name} can't be read as a NumPy file without pickled objects ({why})."
+        ) from None
 
 
 def _picture_shape(array: NDArray[Any], asked: str | None) -> tuple[int, ...] | None:

@@ -51,9 +51,11 @@ export function makeMap(inspect) {
       spots = Uint32Array.from({ length: n }, (_, i) => { const [x, y] = at(i, b); return Math.round(y) * b.w + Math.round(x); });
     }
     // Colour and opacity by class and by sureness in 16 steps.
-    const inks = new Uint32Array(256 * 16);
+    const inks = new Uint32Array(256 * 16), back = getComputedStyle(canvas).backgroundColor.match(/\d+/g) ?? [255];
+    // On a dark page colours are mixed with white: the darkest of them would be lost there.
+    const light = (v) => (Number(back[0]) < 100 ? Math.round(0.7 * v + 76) : v);
     for (let c = 0; c < 256; c += 1) for (let s = 0; s < 16; s += 1) {
-      const [red, green, blue] = palette[c] ?? [140, 146, 158], alpha = palette[c] ? 50 + 205 * Math.max(0, (s / 15 - 0.4) / 0.6) : 110;
+      const [red, green, blue] = (palette[c] ?? [140, 146, 158]).map(light), alpha = palette[c] ? 50 + 205 * Math.max(0, (s / 15 - 0.4) / 0.6) : 110;
       inks[16 * c + s] = ((Math.round(alpha) << 24) | (blue << 16) | (green << 8) | red) >>> 0;
     }
     for (let i = 0; i < n; i += 1) {
@@ -129,5 +131,6 @@ export function makeMap(inspect) {
     if (rows.length) inspect(rows, "in the lasso");
   }
   new ResizeObserver(draw).observe(node);
+  window.addEventListener("dressed", draw);
   return { node, canvas, load, colours, show };
 }
