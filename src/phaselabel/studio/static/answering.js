@@ -191,13 +191,13 @@ export function open(root, first) {
       el("span", { class: "count" }, c.size.toLocaleString("en")), el("small", {}, `${c.answered} answered`))));
   }
 
-  let colouring = false;
-  async function colours() {
-    if (colouring) return;
-    colouring = true;
-    await new Promise((done) => setTimeout(done, 150));
-    colouring = false;
-    await map.colours().catch(() => {});
+  // The map follows when nothing new has come for a moment, or at last after a second: it must not hold up answers.
+  let colouring = null, since = null;
+  function colours() {
+    clearTimeout(colouring);
+    since ??= performance.now();
+    const wait = Math.max(0, Math.min(300, since + 1000 - performance.now()));
+    colouring = setTimeout(() => { since = null; map.colours().catch(() => {}); }, wait);
   }
   async function hear(news) {
     if (news.status && news.status !== state.status) { state.status = news.status; say(news.status === "ready" ? "" : news.status); }

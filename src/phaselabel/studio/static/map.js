@@ -6,7 +6,7 @@ export function makeMap(inspect) {
     "aria-label": "Map of all items. Arrow keys move the cross, Enter inspects what is near it, drag to lasso." });
   const node = el("div", { class: "map" }, canvas);
   let places = null, classes = null, sure = null, version = 0, palette = {}, lasso = null, cross = null, here = null;
-  let spots = null, size = "";  // where the dots are in the picture, for the size it has
+  let spots = null, size = "", painted = null;  // where the dots are, for which size; the dots themselves
 
   async function load() {
     const { content } = await bytes("map");
@@ -24,10 +24,11 @@ export function makeMap(inspect) {
     const n = new Uint32Array(content, 0, 1)[0], rows = new Uint32Array(content, 4, n), raw = new Uint8Array(content, 4 + 4 * n);
     for (let i = 0; i < n; i += 1) { classes[rows[i]] = raw[i]; sure[rows[i]] = raw[n + i]; }
     version = number;
-    if (n) draw();
+    if (n) { painted = null; draw(); }
   }
   function show(state) {
-    palette = Object.fromEntries(state.classes.map((c) => [c.id, rgb(c.color)]));
+    const next = Object.fromEntries(state.classes.map((c) => [c.id, rgb(c.color)]));
+    if (JSON.stringify(next) !== JSON.stringify(palette)) { palette = next; painted = null; }
     here = state.question?.item.row ?? null;
     draw();
   }
@@ -44,6 +45,7 @@ export function makeMap(inspect) {
   const at = (i, b) => [(pad + places[2 * i] * (b.w / b.dpr - 2 * pad)) * b.dpr, (pad + places[2 * i + 1] * (b.h / b.dpr - 2 * pad)) * b.dpr];
 
   function dots(pen, b) {
+    if (painted && size === `${b.w} ${b.h}`) { pen.putImageData(painted, 0, 0); return; }
     const n = places.length / 2, image = pen.createImageData(b.w, b.h), out = new Uint32Array(image.data.buffer);
     const dot = Math.max(1, Math.round((n > 20000 ? 1 : n > 4000 ? 1.6 : 2.6) * b.dpr));
     if (size !== `${b.w} ${b.h}`) {
@@ -65,6 +67,7 @@ export function makeMap(inspect) {
         if (p < out.length && (colour >>> 24) >= 0.6 * (out[p] >>> 24)) out[p] = colour;
       }
     }
+    painted = image;
     pen.putImageData(image, 0, 0);
   }
 
@@ -131,6 +134,8 @@ export function makeMap(inspect) {
     if (rows.length) inspect(rows, "in the lasso");
   }
   new ResizeObserver(draw).observe(node);
-  window.addEventListener("dressed", draw);
+  const redress = () => { painted = null; draw(); };
+  window.addEventListener("dressed", redress);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redress);
   return { node, canvas, load, colours, show };
 }
