@@ -28,6 +28,7 @@ bench: .venv-bench/stamp
 	.venv-bench/bin/python benchmarks/claims.py
 	.venv-bench/bin/python benchmarks/graph.py
 	.venv-bench/bin/python benchmarks/images.py
+	.venv-bench/bin/python benchmarks/studio.py
 
 docs: .venv/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

@@ -1,6 +1,6 @@
 """The studio on MNIST's 70,000: from key press to the next question on the screen, and what 50 answers reach.
 
-    python benchmarks/studio.py [--answers 50] [--think 0 1]
+    python benchmarks/studio.py [--answers 50] [--think 0 0.5]
 
 Drives Chromium on the real page. ``--think`` is how many seconds the user looks at a question before pressing
 a key; with 0 the next key follows as soon as the question is there. Needs the ``test`` extra and chromium.
@@ -23,15 +23,17 @@ from report import table, write_section
 WATCH = """
 () => {
   window.waits = [];
-  let pressed = null;
-  addEventListener("keydown", () => { pressed = performance.now(); }, true);
-  new MutationObserver((changes) => {
-    if (pressed !== null && changes.some((c) => c.attributeName === "data-answered")) {
+  const room = document.querySelector("#room");
+  let pressed = null, before = null;
+  addEventListener("keydown", () => { pressed = performance.now(); before = room.dataset.answered; }, true);
+  new MutationObserver(() => {
+    const { answered, shown, question } = room.dataset;
+    if (pressed !== null && answered !== before && shown === question) {
       const start = pressed;
       pressed = null;
       requestAnimationFrame(() => { window.waits.push(performance.now() - start); });
     }
-  }).observe(document.querySelector("#room"), { attributes: true, attributeFilter: ["data-answered"] });
+  }).observe(room, { attributes: true, attributeFilter: ["data-answered", "data-shown", "data-question"] });
 }
 """
 
@@ -88,7 +90,7 @@ def main():
     """One session for every thinking time."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, default=50)
-    parser.add_argument("--think", type=float, nargs="+", default=[0.0, 1.0])
+    parser.add_argument("--think", type=float, nargs="+", default=[0.0, 0.5])
     arguments = parser.parse_args()
     source = Path(os.environ["PHASELABEL_DATA"]) / "mnist70k.npz"
     truth = np.load(source, allow_pickle=False)["y"]

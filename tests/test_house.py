@@ -33,7 +33,7 @@ tables.table tables.text tables.columnar tables.reading
 tables.columns tables.labels tables.recipe tables.writing tables
 report
 studio studio.project studio.strokes studio.drawing studio.items studio.answers studio.labelling
-studio.answering studio.guards studio.server studio.opening
+studio.accuracy studio.consequences studio.answering studio.guards studio.server studio.opening
 cli.console
 cli.label cli.predict cli.inspect cli.segment cli.paper cli.studio
 cli.doctor

@@ -37,6 +37,12 @@ def multiply(indptr, indices, weights, table, out):  # type: ignore[no-untyped-d
     """out_i = Σ_j w_ij table_j, a row of ``table`` per vertex."""
     for row in nb.prange(out.shape[0]):
         i = np.uint64(row)
+        if out.shape[1] == 1:  # one number stays in a register; a row would be written edge by edge
+            total = out.dtype.type(0)
+            for e in range(indptr[i], indptr[i + np.uint64(1)]):
+                total += weights[e] * table[indices[e], 0]
+            out[row, 0] = total
+            continue
         for k in range(out.shape[1]):
             out[row, k] = 0
         for e in range(indptr[i], indptr[i + np.uint64(1)]):
@@ -72,9 +78,9 @@ def choose(table, offsets, out, margin):  # type: ignore[no-untyped-def]
         winner = 0
         for k in range(table.shape[1]):
             value = table[i, k] + offsets[k]
-            if value > best:
-                best, second, winner = value, best, k
-            elif value > second:
-                second = value
+            # Without branches: which class is ahead can't be foretold, and a wrong guess costs more.
+            winner = k if value > best else winner
+            second = max(second, min(best, value))
+            best = max(best, value)
         out[i] = winner
         margin[i] = best - second

@@ -1,5 +1,8 @@
 """A graph and its present labelling in, the rows whose labels would help most out."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,48 +17,92 @@ REGION = 10
 FAR, AROUND = 500, 50
 
 
+@dataclass(frozen=True, eq=False)
+class Hearing:
+    """How the region of every row votes, and how loud the known labels are heard there.
+
+    Attributes
+    ----------
+    votes : ndarray
+        The share of the strongest class in the region of every row.
+    heard : ndarray
+        How loud the known labels are heard; 1 on average.
+    n_known, n_classes : int
+        How many labels and classes there are.
+    """
+
+    votes: NDArray[np.float32]
+    heard: NDArray[np.float32]
+    n_known: int
+    n_classes: int
+
+    @property
+    def backing(self) -> NDArray[np.float32]:
+        """The chance that a region's vote is right, by the labels heard there.
+
+        These count as much as they are heard, and one more vote is spread over all classes and one that
+        nobody has seen yet.
+        """
+        return (self.heard * self.votes + 1 / (self.n_classes + 1)) / (self.heard + 1)
+
+
+def hearing(graph: Graph, labels: NDArray[np.int32], arm: NDArray[np.integer], n_classes: int) -> Hearing:
+    """What the known labels say about every region."""
+    known = np.flatnonzero(labels >= 0)
+    heard = _heard(graph, known, len(known))
+    return Hearing(_region_votes(graph, arm, n_classes), heard, len(known), n_classes)
+
+
 def choose_queries(
     graph: Graph,
     labels: NDArray[np.int32],
     arm: NDArray[np.integer],
     n_classes: int,
     n: int,
+    *,
+    ear: Hearing | None = None,
+    asked: Sequence[int] = (),
 ) -> NDArray[np.intp]:
     """``n`` unlabelled rows: one per unreached component first, then where most is left open.
 
-    What is open at a row is the chance that its region's vote is wrong, where the known labels count as much
-    as they are heard there, and one more vote is spread over all classes and one that nobody has seen yet. A
-    row gains what is open around it, so it is typical of its region; each choice is heard in its turn,
-    so the choices are diverse.
+    What is open at a row is the chance that its region's vote is wrong (:class:`Hearing`, in ``ear`` if it is
+    known already). A row gains what is open around it, so it is typical of its region; each choice is heard
+    in its turn, and so are those that are ``asked`` already: the choices are diverse.
     """
-    votes = _region_votes(graph, arm, n_classes)
-    known = np.flatnonzero(labels >= 0)
-    heard = _heard(graph, known, len(known))
-    chosen: list[int] = _unreached(graph, labels)[:n]
-    for row in chosen:
-        heard += _heard(graph, np.array([row]), len(known))
-    while len(chosen) < min(n, int((labels < 0).sum())):
-        open_ = 1 - (heard * votes + 1 / (n_classes + 1)) / (heard + 1)
-        source = (graph.degrees * open_).astype(np.float32)[:, None]
+    ear = hearing(graph, labels, arm, n_classes) if ear is None else ear
+    closed = labels >= 0
+    if len(asked):
+        closed[list(asked)] = True
+        ear = _with(graph, ear, list(asked))
+    n = min(n, int(np.count_nonzero(~closed)))
+    chosen: list[int] = _unreached(graph, closed)[:n]
+    if 0 < len(chosen) < n:
+        ear = _with(graph, ear, chosen)
+    closed[chosen] = True
+    while len(chosen) < n:
+        source = (graph.degrees * (1 - ear.backing)).astype(np.float32)[:, None]
         gain = fading(graph, source, 1 / AROUND, tol=1e-2)[:, 0]
-        gain[labels >= 0] = -1
-        gain[chosen] = -1
+        gain[closed] = -1
         chosen.append(int(gain.argmax()))
+        closed[chosen[-1]] = True
         if len(chosen) < n:
-            heard += _heard(graph, np.array(chosen[-1:]), len(known))
+            ear = _with(graph, ear, chosen[-1:])
     return np.array(chosen, np.intp)
+
+
+def _with(graph: Graph, ear: Hearing, rows: list[int]) -> Hearing:
+    """The same, once some rows have labels too."""
+    return replace(ear, heard=ear.heard + _heard(graph, np.array(rows), ear.n_known))
 
 
 def _region_votes(graph: Graph, arm: NDArray[np.integer], n_classes: int) -> NDArray[np.float32]:
     """The share of the strongest class in the region of every row."""
     indptr, indices, _ = graph.csr
-    degrees = np.repeat(np.maximum(graph.degrees, 1e-30), np.diff(graph.weights.indptr))
-    walk = (graph.weights.data / degrees).astype(np.float32)
     table = np.zeros((graph.n_vertices, n_classes), np.float32)
     table[arm >= 0, arm[arm >= 0]] = 1
     other = np.empty_like(table)
     for _ in range(REGION):
-        kernels.multiply(indptr, indices, walk, table, other)
+        kernels.multiply(indptr, indices, graph.walk, table, other)
         table, other = other, table
     return np.asarray(table.max(axis=1))
 
@@ -69,9 +116,9 @@ def _heard(graph: Graph, rows: NDArray[np.intp], n_known: int) -> NDArray[np.flo
     return share * fading(graph, source, damping, tol=1e-2)[:, 0]
 
 
-def _unreached(graph: Graph, labels: NDArray[np.int32]) -> list[int]:
-    """The best connected row of every component without a label, large components first."""
-    lost = ~graph.reached(labels >= 0)
+def _unreached(graph: Graph, closed: NDArray[np.bool_]) -> list[int]:
+    """The best connected row of every component without a closed one, large components first."""
+    lost = ~graph.reached(closed)
     if not lost.any():
         return []
     rows = np.flatnonzero(lost)

@@ -1,6 +1,6 @@
 """What is known of the classes' sizes in, the pressure that makes a labelling respect it out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ SOFT, HARD, GROWING, FIRST = 0.1, 10.0, 0.3, 1.0
 class ClassSizes:
     """The proportion of every class lies between ``low`` and ``high``; ``strength`` says how strictly.
 
+    Proportions are counted among all rows, or among ``sample`` of them where there is no time for more.
     Outside its interval a class feels the pressure ``-strength · log(size / nearest bound)``. The labelling
     that answers to it maximises ``Σ_i share + strength · n · entropy``-like gain, which has one solution.
     """
@@ -24,6 +25,7 @@ class ClassSizes:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     strength: float
+    sample: int | None = None
 
     @property
     def exact(self) -> bool:
@@ -32,12 +34,12 @@ class ClassSizes:
 
     def firm(self, least: float = FIRST) -> "ClassSizes":
         """The same sizes, held at least so strictly: by default as in the first choice."""
-        return ClassSizes(self.low, self.high, max(self.strength, least))
+        return replace(self, strength=max(self.strength, least))
 
     def softened(self, progress: float) -> "ClassSizes":
         """The same sizes, held softly at first: a hard hold in every round freezes early mistakes."""
         strength = min(self.strength, GROWING * (HARD / GROWING) ** progress)
-        return ClassSizes(self.low, self.high, strength)
+        return replace(self, strength=strength)
 
     def pressure(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
         """The offset that every class deserves at these proportions."""
@@ -55,6 +57,10 @@ class ClassSizes:
         ascent swings and can hand everything to one class.
         """
         n, k = table.shape
+        if self.sample is not None and n > 2 * self.sample:
+            some = np.ascontiguousarray(table[:: n // self.sample])
+            offsets = replace(self, sample=None).choose(some, offsets, rounds)[2]
+            rounds = 1
         arm, margin = np.empty(n, np.int32), np.empty(n, np.float32)
         step, last = np.full(k, 0.5), np.zeros(k)
         for _ in range(rounds):

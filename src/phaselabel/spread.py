@@ -51,16 +51,19 @@ def fading(
     """Solve (L + damping D) u = source by conjugate gradients, one column per right-hand side.
 
     u is what walks from the sources leave behind, if they are given up with probability ``damping`` a step.
+    The mean of u in every component follows from its sources; the iteration starts there, for it is what
+    would take it longest to find.
     """
     indptr, indices, weights = graph.csr
     weights = weights.astype(np.float32, copy=False)
     root = np.sqrt(graph.degrees)
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
-    residual = source * inverse
-    solution, product = np.zeros_like(residual), np.empty_like(residual)
+    mean = _component_means(graph, source, damping) * root.astype(np.float32)[:, None]
+    residual = source * inverse - np.float32(damping) * mean
+    solution, product = mean, np.empty_like(residual)
     direction = residual.copy()
     norm = np.einsum("ik,ik->k", residual, residual)
-    goal = tol**2 * norm
+    goal = tol**2 * np.einsum("ik,ik->k", source * inverse, source * inverse)
     for _ in range(max_iter):
         kernels.multiply(indptr, indices, weights, direction, product)
         np.subtract((1 + damping) * direction, product, out=product)
@@ -73,6 +76,15 @@ def fading(
         direction *= norm / np.maximum(before, 1e-30)
         direction += residual
     return np.asarray(solution * inverse, np.float32)
+
+
+def _component_means(graph: Graph, source: NDArray[np.float32], damping: float) -> NDArray[np.float32]:
+    """What the solution is on average in each vertex's component: what flows in is what is given up."""
+    part, n = graph.components, graph.n_components
+    volume = np.bincount(part, graph.degrees, n)
+    inflow = np.stack([np.bincount(part, column, n) for column in source.T], axis=1)
+    means = np.divide(inflow, damping * volume[:, None], out=np.zeros_like(inflow), where=volume[:, None] > 0)
+    return np.asarray(means[part], np.float32)
 
 
 def poisson(
@@ -108,6 +120,7 @@ def spread(
     fidelity: NDArray[np.float64],
     shares: NDArray[np.float32] | None = None,
     rounds: int = ROUNDS,
+    steps: int = STEPS,
 ) -> State:
     """Where to start the flow on a (sharpened) graph: a class for every vertex a label reaches, and a height.
 
@@ -123,15 +136,13 @@ def spread(
     arm, margin = np.full(len(labels), -1, np.int32), np.zeros(len(labels), np.float32)
     arm[reached] = sizes.firm().choose(voice, np.zeros(n_classes), 100)[0]
     indptr, indices, _ = graph.csr
-    degrees = np.repeat(np.maximum(graph.degrees, 1e-30), np.diff(graph.weights.indptr))
-    walk = (graph.weights.data / degrees).astype(np.float32)
     trust = (fidelity / (1 + fidelity)).astype(np.float32)
     table = np.zeros((len(labels), n_classes), np.float32)
     table[reached, arm[reached]] = 1
     other, offsets = np.empty_like(table), np.zeros(n_classes)
     for round_ in range(rounds):
-        for _ in range(STEPS):
-            kernels.relax(indptr, indices, walk, np.float32(REACH), arm, labels, trust, table, other)
+        for _ in range(steps):
+            kernels.relax(indptr, indices, graph.walk, np.float32(REACH), arm, labels, trust, table, other)
             table, other = other, table
         chosen, lead, offsets = sizes.softened(round_ / (0.7 * rounds)).choose(table[reached], offsets)
         changed = np.count_nonzero(chosen != arm[reached])

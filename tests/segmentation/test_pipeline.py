@@ -36,6 +36,17 @@ def test_a_mark_on_one_disc_finds_the_other():
     assert result.confidence[wrong].mean() < result.confidence[~wrong].mean()
 
 
+def test_suggested_marks_lie_where_nothing_is_marked():
+    image, _ = two_discs()
+    result = segment(image, one_sided_marks())
+    places = result.suggest_marks(4)
+    assert places.shape == (4, 2)
+    rows, columns = places.astype(int).T
+    assert ((rows >= 0) & (rows < 60) & (columns >= 0) & (columns < 90)).all()
+    assert not one_sided_marks()[rows, columns].any()
+    assert len({tuple(place) for place in places.tolist()}) == 4
+
+
 def test_the_same_bits_every_time():
     image, _ = two_discs()
     first, second = (segment(image, one_sided_marks()) for _ in range(2))

@@ -11,9 +11,10 @@ from PIL import Image
 
 import phaselabel as pl
 from driving import recorded, shoot
+from phaselabel.studio.accuracy import estimate
 from phaselabel.studio.answering import AnsweringRoom
 from phaselabel.studio.items import read_items
-from phaselabel.studio.labelling import Labelling, estimate
+from phaselabel.studio.labelling import Labelling
 from phaselabel.studio.project import Project
 from tablefiles import write_customers
 
@@ -77,8 +78,6 @@ def test_forty_answers_by_key_label_the_digits(studio, digit_file, digits, page_
     state = page.request.get(page.url + "ask/state").json()
     assert state["accuracy"]["low"] <= right <= state["accuracy"]["high"]
     assert sum(c["size"] for c in state["classes"]) == 1797
-    page.wait_for_timeout(1500)
-    shoot(page, "answering-done")
 
     page.keyboard.press("r")
     page.get_by_text("Most doubtful items").wait_for()
@@ -130,6 +129,7 @@ def test_skip_undo_new_class_grid_and_map(studio, digit_file, digits, page_of):
     page.mouse.up()
     page.get_by_text("in the lasso").wait_for()
     assert page.locator(".inspected .tile").count() > 5
+    shoot(page, "lasso")
     page.locator(".map canvas").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
@@ -153,7 +153,7 @@ def test_a_phone_sized_window(studio, digit_file, digits, page_of):
 
 def opened(items, tmp_path, classes=(), name="p"):
     room = AnsweringRoom(items, Project(tmp_path / f"{name}.studio", {}), classes=classes)
-    room._prepare()
+    room.prepare()
     return room
 
 
@@ -177,10 +177,10 @@ def test_answers_one_by_one_equal_answers_replayed(room, digits, tmp_path, digit
     for _ in range(12):
         row = room.state()["question"]["item"]["row"]
         room.do("answer", {"rows": [row], "class": int(digits[1][row]) + 1})
-    before = room._now.solution.arm.copy()
+    before = room._then.now.solution.arm.copy()
     room.project.close()
     again = opened(read_items(digit_file), tmp_path, list("0123456789"))
-    assert (again._now.solution.arm == before).all()
+    assert (again._then.now.solution.arm == before).all()
     assert again.answers.past == room.answers.past
 
 
@@ -279,17 +279,28 @@ def test_everything_answered_leaves_no_question(tmp_path):
 
 
 def test_the_estimate_learns_from_wrong_guesses():
-    share, known = np.full(1000, 0.9), np.zeros(1000, bool)
-    good, _ = estimate(share, known, [(0.9, True)] * 30, 10)
-    bad, _ = estimate(share, known, [(0.9, k % 2 == 0) for k in range(30)], 10)
-    none, _ = estimate(share, known, [], 10)
-    assert good.mean > 0.95
-    assert 0.4 < bad.mean < 0.75
+    share, backing, known = np.full(1000, 0.9), np.full(1000, 0.5), np.zeros(1000, bool)
+    good, _ = estimate(share, backing, known, [(0.9, 0.5, True)] * 30, 10)
+    bad, _ = estimate(share, backing, known, [(0.9, 0.5, k % 2 == 0) for k in range(30)], 10)
+    none, _ = estimate(share, backing, known, [], 10)
+    many, _ = estimate(share, backing, known, [(0.9, 0.5, True)] * 300, 10)
+    assert good.mean > 0.9
+    assert 0.35 < bad.mean < 0.75
     assert bad.low < 0.5 < bad.high
-    assert good.high - good.low < none.high - none.low
-    everything, confidence = estimate(share, np.ones(1000, bool), [], 10)
+    assert many.high - many.low < 0.5 * (good.high - good.low) < 0.5 * (none.high - none.low)
+    everything, confidence = estimate(share, backing, np.ones(1000, bool), [], 10)
     assert everything.mean == everything.low == everything.high == 1
     assert (confidence == 1).all()
+
+
+def test_hard_questions_do_not_speak_for_easy_items():
+    """Wrong guesses where little is known say less about items of which more is known."""
+    share, known = np.full(1000, 0.9), np.zeros(1000, bool)
+    past = [(0.9, 0.25, k % 2 == 0) for k in range(20)]
+    hard, _ = estimate(share, np.full(1000, 0.25), known, past, 10)
+    easy, _ = estimate(share, np.full(1000, 0.6), known, past, 10)
+    assert 0.35 < hard.mean < 0.65
+    assert easy.mean > hard.mean + 0.25
 
 
 def test_a_suspect_is_on_the_review_list(room, digits):
@@ -299,7 +310,6 @@ def test_a_suspect_is_on_the_review_list(room, digits):
         room.do("answer", {"rows": [row], "class": int(truth[row]) + 1})
     wrong = int(np.flatnonzero(truth == 0)[20])
     room.do("answer", {"rows": [wrong], "class": 8})
-    room._complete(room._now.number)
     review = room._review()
     assert review["suspects"][0]["item"]["row"] == wrong
     assert review["suspects"][0]["rival"] == 1

@@ -213,7 +213,7 @@ def test_sources_that_cannot_be_opened(run, tmp_path):
     for source, words in (
         ("nothing.png", "no file or folder"),
         ("empty", "no pictures"),
-        ("bad.npz", "no NumPy file"),
+        ("bad.npz", "NumPy file without pickled"),
     ):
         done = run("studio", source, "--no-browser")
         assert done.returncode == 1

@@ -101,3 +101,15 @@ def test_names_are_tidied_and_told_apart():
     assert checked_name("  two   words ") == "two words"
     with pytest.raises(ValueError, match="already"):
         checked_name("Sky", ["sky"])
+
+
+def test_a_project_whose_file_is_gone_says_so(tmp_path):
+    path = tmp_path / "a.studio"
+    project = Project(path, {})
+    project.record("stroke", {"class": 1})
+    path.rename(tmp_path / "elsewhere.studio")
+    with pytest.raises(OSError, match="moved or deleted"):
+        project.record("stroke", {"class": 2})
+    (tmp_path / "elsewhere.studio").rename(path)
+    assert project.record("stroke", {"class": 2})
+    assert len(project.actions) == 2

@@ -228,6 +228,12 @@ class Graph:
         return np.asarray(self.normalized.sum(axis=1, dtype=np.float64)).ravel()
 
     @cached_property
+    def walk(self) -> NDArray[np.float32]:
+        """The probability w_ij / d_i of a step along every edge, in the order of ``csr``."""
+        degrees = np.repeat(np.maximum(self.degrees, 1e-30), np.diff(self.weights.indptr))
+        return np.asarray(self.weights.data / degrees, np.float32)
+
+    @cached_property
     def components(self) -> NDArray[np.int32]:
         """The number of the connected component of every vertex."""
         from scipy.sparse.csgraph import connected_components  # a tenth of the time to import this module

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from phaselabel.flow import Solution, minimize
 from phaselabel.graph import Graph, nearest_neighbors, similarity_graph
+from phaselabel.query import choose_queries
 from phaselabel.segmentation import reduction
 from phaselabel.segmentation.features import (
     COMPONENTS,
@@ -197,6 +198,18 @@ class Segmentation:
                 return np.asarray(self.labels == number)
         raise ValueError(f"There is no class {name!r}; there are {', '.join(self.classes.values())}.")
 
+    def suggest_marks(self, n: int = 3) -> NDArray[np.float64]:
+        """Where further marks would help most: (row, column) of ``n`` places, the best first.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            In pixels; the middle of the cell that the flow ran on.
+        """
+        found = choose_queries(self.graph, self._known, self.solution.arm, len(self._numbers), n)
+        cells = [np.argwhere(self._vertices == vertex)[0] for vertex in found]
+        return (np.array(cells, np.float64).reshape(-1, 2) + 0.5) * self.cell
+
     def overlay(self, opacity: float = 0.45) -> NDArray[np.uint8]:
         """The image with every class in its colour and white lines between classes."""
         from phaselabel.segmentation.output import overlay
@@ -234,6 +247,7 @@ class Segmentation:
         stands = (solution.arm == known)[at] & (arms[spots] != classes)
         place = tuple(axis[stands] for axis in spots)
         arms[place], heights[place] = classes[stands], LEAF
+        self._known = known
         self._keep(marks, numbers, solution, arms, heights)
 
     def _keep(self, marks: Marks, numbers: Any, solution: Solution, arms: Any, heights: Any) -> None:

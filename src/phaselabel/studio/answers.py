@@ -17,8 +17,8 @@ MOST_ROWS = 5000
 class Answers(Told):
     """Classes by number, the class of every answered item, and what was passed over.
 
-    ``past`` has, for every answer to an item with a guess, the share of votes the guess had and whether it
-    was right.
+    ``past`` has, for every answer to an item with a guess, the share of votes that the guess had, how well
+    its region was backed, and whether it was right.
     """
 
     n_items: int
@@ -26,7 +26,7 @@ class Answers(Told):
     colors: dict[int, str] = field(default_factory=dict)
     known: dict[int, int] = field(default_factory=dict)
     skipped: list[int] = field(default_factory=list)
-    past: list[tuple[float, bool]] = field(default_factory=list)
+    past: list[tuple[float, float, bool]] = field(default_factory=list)
     last: int = 0
 
     @classmethod
@@ -87,9 +87,10 @@ class Answers(Told):
         if "name" in body:
             self._do_class(body)
         number = body.get("class", self.last)
-        for row, guess, share in zip(body["rows"], body.get("guess", []), body.get("share", [])):
+        told = [body.get(key, []) for key in ("guess", "share", "backing")]
+        for row, guess, share, backing in zip(body["rows"], *told):
             if guess is not None and row not in self.known:
-                self.past.append((share, guess == number))
+                self.past.append((share, backing, guess == number))
         for row in body["rows"]:
             self.known[row] = number
         gone = set(body["rows"])

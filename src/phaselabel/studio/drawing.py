@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.query import choose_queries
 from phaselabel.segmentation import Marks, output, segment
 from phaselabel.segmentation.marks import import_pillow
-from phaselabel.segmentation.reduction import majority
 from phaselabel.studio.project import Project
 from phaselabel.studio.strokes import Board
 
@@ -290,21 +288,9 @@ class DrawingRoom:
             cell=result.cell,
             shares={k: float(np.mean(result.labels == k)) for k in used},
             seconds=time.perf_counter() - started,
-            hints=self._hints(labels, used),
+            hints=[[float(x), float(y)] for y, x in result.suggest_marks(HINTS)],
         )
         self._say("ready", segmented=number)
-
-    def _hints(self, labels: NDArray[np.int32], used: list[int]) -> list[list[float]]:
-        """Where a stroke would help most, as pixel coordinates."""
-        result = self._segmentation
-        cell, vertices = result.cell, result._vertices
-        rows, columns = np.nonzero(labels > 0)
-        at = vertices[rows // cell, columns // cell]
-        classes = np.searchsorted(used, labels[rows, columns])
-        known = majority(at, classes, result.graph.n_vertices, len(used))
-        found = choose_queries(result.graph, known, result.solution.arm, len(used), HINTS)
-        places = [np.argwhere(vertices == vertex)[0] for vertex in found]
-        return [[float((x + 0.5) * cell), float((y + 0.5) * cell)] for y, x in places]
 
     def _say(self, status: str, **news: Any) -> None:
         if status != self.status or news:

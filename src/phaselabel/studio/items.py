@@ -173,12 +173,15 @@ class FolderItems(Items):
     def picture(self, row: int) -> bytes:
         """At most ``SHOWN`` pixels a side."""
         image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
-        with image_module.open(self._files[row]) as picture:
-            _check_pixels(picture)
-            picture.draft("RGB", (SHOWN, SHOWN))
-            shown = ops.exif_transpose(picture).convert("RGB")
-            shown.thumbnail((SHOWN, SHOWN))
-            return _png(np.asarray(shown))
+        try:
+            with image_module.open(self._files[row]) as picture:
+                _check_pixels(picture)
+                picture.draft("RGB", (SHOWN, SHOWN))
+                shown = ops.exif_transpose(picture).convert("RGB")
+                shown.thumbnail((SHOWN, SHOWN))
+                return _png(np.asarray(shown))
+        except (OSError, image_module.DecompressionBombError) as error:
+            raise ValueError(f"{self._files[row].name} can no longer be read ({error}).") from None
 
     def names(self) -> tuple[str, list[Any]]:
         """File names."""
@@ -235,7 +238,10 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
         found = np.load(path, allow_pickle=False)
         return {"x": found} if isinstance(found, np.ndarray) else {key: found[key] for key in found.files}
     except Exception as error:
-        raise ValueError(f"{path.name} is no NumPy file without pickle ({str(error)[:100]}).") from None
+        why = str(error).split(". ")[0].split(", but")[0][:100].rstrip(".")
+        raise ValueError(
+            f"{path.name} can't be read as a NumPy file without pickled objects ({why})."
+        ) from None
 
 
 def _picture_shape(array: NDArray[Any], asked: str | None) -> tuple[int, ...] | None:

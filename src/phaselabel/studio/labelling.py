@@ -1,48 +1,38 @@
-"""A graph and answers one at a time in; labels, votes, a good next question and an estimate of accuracy out.
+"""A graph and answers one at a time in; labels, votes and a good next question out.
 
 What a fit computes from nothing is kept from answer to answer: the sharpened graph, and for every labelled
 item the solution of Poisson's equation with one source there. As the equation is linear, a new answer costs
 one such solution, which is found while the user still looks at the question.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 
 from phaselabel import _kernels
-from phaselabel.confidence import BASE, LOOSE, SLOPE
-from phaselabel.flow import Solution
+from phaselabel.flow import Solution, as_trace
 from phaselabel.graph import Graph
 from phaselabel.guard import guarded
-from phaselabel.query import choose_queries
+from phaselabel.query import Hearing, choose_queries, hearing
 from phaselabel.sizes import class_sizes
 from phaselabel.spread import fading, sharpened, sources, spread
+from phaselabel.star import LEAF
 from phaselabel.strategy import DRIFT, DRIFT_OF_FEW, UNPINNED, is_few, separates_badly
 
-#: Rounds of the competition and sweeps of the flow after an answer: a fit makes 20 and 30.
-ROUNDS, SWEEPS, FIDELITY = 1, 10, 30.0
+#: Rounds of the competition, steps of each, sweeps of the flow after an answer: a fit makes 20, 10 and 30.
+ROUNDS, STEPS, SWEEPS, FIDELITY = 1, 5, 10, 30.0
+
+#: Items by which class sizes are judged, and how exactly the equation is solved: a fit takes all, and 1e-3.
+SAMPLE, EXACT = 8192, 3e-3
 
 #: A walk from a label fades as if there were so many labels; a fit counts them, but then nothing can be kept.
 USUAL = 16
 
 #: Numbers that the solutions of single sources may hold together.
 MOST_KEPT = 100_000_000
-
-#: How fast old answers stop counting in the estimate: they were about a model that knew less.
-MEMORY = 0.97
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The share of right labels, and the interval in which it lies with 95 % probability."""
-
-    mean: float
-    low: float
-    high: float
-    answers: int
 
 
 class Labelling:
@@ -66,7 +56,7 @@ class Labelling:
         labels[0], labels[-1] = 0, 1
         solution = self.solve(labels, 2)
         self.votes(solution, 2)
-        self.questions(labels, solution, 2, 1)
+        self.questions(labels, solution, self.hearing(labels, solution, 2), [])
         self._responses.clear()
 
     def prepare(self, rows: NDArray[np.intp] | list[int]) -> None:
@@ -76,23 +66,31 @@ class Labelling:
                 # One by one: together, how exact each is would depend on the others, and on their order.
                 source = np.zeros((self.graph.n_vertices, 1), np.float32)
                 source[row] = 1
-                self._responses[row] = fading(self.sharp, source, USUAL / self.graph.n_vertices)[:, 0]
+                damping = USUAL / self.graph.n_vertices
+                self._responses[row] = fading(self.sharp, source, damping, tol=EXACT)[:, 0]
 
     def solve(self, labels: NDArray[np.int32], n_classes: int) -> Solution:
         """The state of every item, given the known classes (-1 where not known)."""
         k = n_classes
         if k == 1:
-            return guarded(self.graph, labels, k, DRIFT, init="hub")
+            return self._all_alike(labels)
         bad = separates_badly(self.graph, labels)
         if not (is_few(labels, k) or bad):
             self._responses.clear()
             return guarded(self.graph, labels, k, DRIFT, init="hub")
         fidelity = np.full(len(labels), FIDELITY)
-        sizes = class_sizes("estimate", np.arange(k))
+        sizes = replace(class_sizes("estimate", np.arange(k)), sample=SAMPLE)
         sizes = sizes.firm(UNPINNED) if bad else sizes
         shares = self._shares(labels, k)
-        start = spread(self.sharp, labels, k, sizes, fidelity, shares=shares, rounds=ROUNDS)
+        start = spread(self.sharp, labels, k, sizes, fidelity, shares=shares, rounds=ROUNDS, steps=STEPS)
         return guarded(self.sharp, labels, k, DRIFT_OF_FEW, init=start, max_iter=SWEEPS)
+
+    def _all_alike(self, labels: NDArray[np.int32]) -> Solution:
+        """As long as there is one class, everybody whom a label reaches has it: no flow is needed."""
+        reached = self.graph.reached(labels >= 0)
+        return Solution(
+            np.where(reached, 0, -1), np.where(reached, LEAF, 0.0), as_trace([]), 0, "One class.", True
+        )
 
     def _shares(self, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32] | None:
         """Poisson's solution, the sum of those of single sources; None where these take too much memory."""
@@ -104,15 +102,16 @@ class Labelling:
         responses = np.stack([self._responses[row] for row in rows.tolist()])
         return np.ascontiguousarray((voices.T @ responses).T)
 
+    def hearing(self, labels: NDArray[np.int32], solution: Solution | None, n_classes: int) -> Hearing:
+        """How well every region is backed by answers."""
+        return hearing(self.graph, labels, _arm(labels, solution, n_classes), max(n_classes, 1))
+
     def questions(
-        self, labels: NDArray[np.int32], solution: Solution | None, n_classes: int, n: int
+        self, labels: NDArray[np.int32], solution: Solution | None, ear: Hearing, asked: list[int], n: int = 1
     ) -> list[int]:
-        """The ``n`` best items to ask about next."""
-        if solution is None or n_classes < 2:
-            # Where all are of one class, what counts is how far an item is from what is known.
-            one = np.zeros(len(labels), np.int32)
-            return list(choose_queries(self.graph, labels, one, 1, n).tolist())
-        return list(choose_queries(self.graph, labels, solution.arm, n_classes, n).tolist())
+        """The ``n`` best items to ask about, beside those that are asked already."""
+        arm, k = _arm(labels, solution, ear.n_classes), ear.n_classes
+        return list(choose_queries(self.graph, labels, arm, k, n, ear=ear, asked=asked).tolist())
 
     def votes(self, solution: Solution, n_classes: int) -> NDArray[np.float64]:
         """The share of every class in the neighbours' vote on each item."""
@@ -163,52 +162,6 @@ class Labelling:
         return np.clip((found - low) / np.maximum(high - low, 1e-12), 0, 1).astype(np.float32)
 
 
-def estimate(
-    share: NDArray[np.float64], known: NDArray[np.bool_], past: list[tuple[float, bool]], n_classes: int
-) -> tuple[Estimate, NDArray[np.float64]]:
-    """How many labels are right, judged by how often guesses were right when they were asked about.
-
-    The log-odds of being right are ``θ₀ + θ₁ (2 share - 1)``, as in :mod:`phaselabel.confidence`, with the
-    same prior; every answer shows whether the guess before it was right. The interval comes from the
-    posterior's curvature.
-
-    Parameters
-    ----------
-    share : ndarray
-        The share of every item's own class in its neighbours' vote; NaN where no label reaches.
-    known : ndarray of bool
-        Which items have been answered.
-    past : list of (share, right)
-        What was guessed before each answer, in their order.
-    n_classes : int
-        How many classes there are.
-
-    Returns
-    -------
-    Estimate
-        For all items.
-    confidence : ndarray
-        Of each item.
-    """
-    weights = MEMORY ** np.arange(len(past))[::-1]
-    x = np.array([[1.0, 2 * s - 1] for s, _ in past]).reshape(-1, 2)
-    right = np.array([hit for _, hit in past], float)
-    prior, precision = np.array([BASE, SLOPE]), np.diag(1 / np.square(LOOSE))
-    theta, hessian = prior.copy(), precision
-    for _ in range(60):
-        p = expit(x @ theta)
-        hessian = (x * (weights * p * (1 - p))[:, None]).T @ x + precision
-        slope = x.T @ (weights * (right - p)) - precision @ (theta - prior)
-        # A step of at most one: far from the solution a full Newton step overshoots.
-        step = np.linalg.solve(hessian, slope)
-        theta = theta + step / max(1.0, float(np.abs(step).max()))
-    reached = np.isfinite(share)
-    place = np.column_stack([np.ones(len(share)), 2 * np.where(reached, share, 0) - 1])
-    odds = expit(place @ theta)
-    open_ = reached & ~known
-    confidence = np.where(known, 1.0, np.where(reached, np.maximum(odds, 1 / max(n_classes, 1)), 0.0))
-    gradient = (place * (odds * (1 - odds))[:, None])[open_].sum(axis=0) / max(len(share), 1)
-    spread_ = 1.96 * float(np.sqrt(gradient @ np.linalg.solve(hessian, gradient)))
-    mean = float(confidence.mean())
-    floor = float(known.mean())
-    return Estimate(mean, max(mean - spread_, floor), min(mean + spread_, 1.0), len(past)), confidence
+def _arm(labels: NDArray[np.int32], solution: Solution | None, n_classes: int) -> NDArray[Any]:
+    """Where all are of one class, what counts is how far an item is from what is known."""
+    return np.zeros(len(labels), np.int32) if solution is None or n_classes < 2 else solution.arm

@@ -77,6 +77,7 @@ class Project:
             raise ValueError(
                 f"{self.path} is not a project of the studio; name another file with --project."
             ) from None
+        self._identity = _identity(self.path)
         for number, kind, body in self._file.execute("SELECT number, kind, body FROM event ORDER BY number"):
             self._follow(Action(number, kind, json.loads(body)))
 
@@ -88,6 +89,12 @@ class Project:
         body = body or {}
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         with self._lock:
+            if _identity(self.path) != self._identity:
+                # Written to a file without a name, it would be gone with the process.
+                raise OSError(
+                    f"{self.path} was moved or deleted while the studio was open, so nothing was saved; put "
+                    "it back, or export what you have."
+                )
             try:
                 done = self._file.execute(
                     "INSERT INTO event (mark, kind, body) VALUES (?, ?, ?)", (mark, kind, text)
@@ -143,6 +150,15 @@ class Project:
                     f"{self.path} was made for something else: its {key} is {found.get(key)!r:.60}, not "
                     f"{value!r:.60}. Put the old file back, or name a new project with --project."
                 )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file has this name, if any."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class Told:

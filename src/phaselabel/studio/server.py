@@ -135,6 +135,8 @@ class _Site:
 
 def listening(host: str, port: int) -> socket.socket:
     """A socket bound to the address; port 0 takes any free one."""
+    if not 0 <= port <= 65535:
+        raise ValueError(f"--port must lie between 0 (any free one) and 65535; got {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -226,4 +228,6 @@ async def _file(work: Callable[[], bytes], kind: str, name: str) -> Any:
         content = await run_in_threadpool(work)
     except (ValueError, ImportError) as error:
         return _refused(400, str(error))
+    except OSError as error:
+        return _refused(507, f"{name} could not be written ({error}).")
     return _bytes(content, kind, {"content-disposition": f'attachment; filename="{name}"'})

@@ -14,7 +14,7 @@ export function open(root, first) {
     el("button", { role: "tab", id: `tab-${name}`, "aria-controls": "work", "data-tab": name, onclick: () => turn(name) }, text)));
   const work = el("section", { class: "card work", id: "work", role: "tabpanel", tabindex: "-1" });
   const answers = el("div", { class: "answers", role: "group", "aria-label": "Answers" });
-  const nameField = el("input", { type: "text", maxLength: 60, list: "names", placeholder: "Another class: type its name", "aria-label": "Answer by name; a new name makes a new class" });
+  const nameField = el("input", { type: "text", maxLength: 60, list: "names", placeholder: "Another class…", "aria-label": "Answer by name; a new name makes a new class" });
   const names = el("datalist", { id: "names" });
   const form = el("form", { class: "add", onsubmit: byName }, nameField, names, el("button", {}, "Answer"));
   const skip = el("button", { class: "quiet", title: "Skip (S)", onclick: passOver }, "Skip ", el("kbd", {}, "S"));
@@ -125,6 +125,7 @@ export function open(root, first) {
       el("button", { class: "icon small", "aria-label": "Close", onclick: () => { drawer.hidden = true; } }, "×")),
       el("div", { class: "tiles small" }, found.map((q) => el("button", { class: "tile", "aria-label": `Open ${q.item.caption}`, onclick: () => look(q),
         style: { borderColor: classOf(q.known ?? q.guess)?.color ?? "transparent" } }, body(q.item)))),
+      rows.length > found.length ? el("p", { class: "tip" }, `${found.length} of them are shown.`) : null,
       el("div", { class: "row wrap" }, el("small", {}, "Label all of them:"), state.classes.map((c) =>
         el("button", { class: "chip", style: { background: c.color, color: ink(c.color) }, onclick: () => label(c.id) }, c.name))));
     drawer.scrollIntoView({ block: "nearest" });
@@ -190,13 +191,13 @@ export function open(root, first) {
       el("span", { class: "count" }, c.size.toLocaleString("en")), el("small", {}, `${c.answered} answered`))));
   }
 
-  let colouring = false;
-  async function colours() {
-    if (colouring) return;
-    colouring = true;
-    await new Promise((done) => setTimeout(done, 150));
-    colouring = false;
-    await map.colours().catch(() => {});
+  // The map follows when nothing new has come for a moment, or at last after a second: it must not hold up answers.
+  let colouring = null, since = null;
+  function colours() {
+    clearTimeout(colouring);
+    since ??= performance.now();
+    const wait = Math.max(0, Math.min(300, since + 1000 - performance.now()));
+    colouring = setTimeout(() => { since = null; map.colours().catch(() => {}); }, wait);
   }
   async function hear(news) {
     if (news.status && news.status !== state.status) { state.status = news.status; say(news.status === "ready" ? "" : news.status); }
