@@ -17,7 +17,8 @@ from sets import data_home, digits, mixture, mnist
 
 import phaselabel as pl
 from phaselabel import _kernels
-from phaselabel.descent import Descent, balanced_blocks
+from phaselabel.descent import LocalDescent
+from phaselabel.patch import balanced_blocks
 from phaselabel.star import checked_fidelity
 
 
@@ -57,17 +58,17 @@ def kernel(name, graph, y, labels_per_class, repeats=15):
     """One sweep beside the product and the copy, on the arrays that the flow really uses."""
     labels = pl.datasets.sample_labels(y, labels_per_class, random_state=0).astype(np.int32)
     start = pl.State.at_hub(len(y)).with_labels(labels)
-    descent = Descent(graph, labels, checked_fidelity(30.0, labels), start, int(y.max()) + 1)
+    descent = LocalDescent(graph, labels, checked_fidelity(30.0, labels), start, int(y.max()) + 1)
     descent.set_epsilon(1.0, "auto")
     for _ in range(30):
         descent.look()
-    indptr, indices, weights = descent._csr
+    indptr, indices, weights = descent.patch.csr
     x, out = np.random.default_rng(0).random(len(y), np.float32), np.empty(len(y), np.float32)
     blocks = balanced_blocks(indptr, 64)
     source = np.zeros(2 * len(weights), np.float32)  # 4 bytes of index and 4 of weight an edge
     target = np.empty_like(source)
     csr = graph.normalized
-    arguments = descent._arguments()
+    arguments = descent.patch.arguments()
     times = contest(
         [
             lambda: _kernels.sweep.parallel(*arguments),

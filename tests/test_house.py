@@ -19,7 +19,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 ORDER = """
 _kernels _graph_kernels
 graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors graph.weights graph
-star energy descent flow callbacks
+star energy patch descent flow callbacks
 _few_label_kernels sizes spread guard strategy confidence query insight
 atomic storage
 labels estimator classifier selection regression binary

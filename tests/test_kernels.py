@@ -8,7 +8,7 @@ import naive
 import phaselabel as pl
 from conftest import few_labels, random_graph
 from phaselabel import _kernels
-from phaselabel.descent import N_BLOCKS, balanced_blocks
+from phaselabel.patch import N_BLOCKS, balanced_blocks
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])

@@ -7,7 +7,7 @@ import numpy as np
 
 import phaselabel as pl
 from phaselabel import _kernels
-from phaselabel.descent import Descent
+from phaselabel.descent import LocalDescent
 from phaselabel.star import checked_fidelity
 
 
@@ -38,11 +38,11 @@ def test_a_sweep_costs_little_more_than_a_sparse_product():
     graph = pl.similarity_graph((near, rng.uniform(0.5, 1, (n, k))))
     labels = np.where(np.arange(n) % 50 == 0, np.arange(n) // (n // 10), -1).astype(np.int32)
     start = pl.State.at_hub(n).with_labels(labels)
-    descent = Descent(graph, labels, checked_fidelity(30.0, labels), start, 10)
+    descent = LocalDescent(graph, labels, checked_fidelity(30.0, labels), start, 10)
     descent.set_epsilon(1.0, "auto")
     for _ in range(40):
         descent.look()
-    arguments, x, out = descent._arguments(), rng.random(n, np.float32), np.empty(n, np.float32)
+    arguments, x, out = descent.patch.arguments(), rng.random(n, np.float32), np.empty(n, np.float32)
     contenders = [lambda: _kernels.sweep.serial(*arguments), lambda: product(*graph.csr, x, out)]
     for contender in contenders:
         contender()

@@ -91,9 +91,11 @@ class _Parallel:
         self.__doc__ = function.__doc__
 
     def __call__(self, *arguments: Any) -> Any:
-        size = max(a.size for a in arguments if isinstance(a, np.ndarray))
-        flavour = self.serial if _forked or size <= SMALL else self.parallel
-        return flavour(*arguments)
+        return self.sized(max(a.size for a in arguments if isinstance(a, np.ndarray)))(*arguments)
+
+    def sized(self, size: int) -> Callable[..., Any]:
+        """The flavour for arrays of this size; a block of a larger graph asks by that graph's size."""
+        return self.serial if _forked or size <= SMALL else self.parallel
 
 
 def _renamed(function: Callable[..., Any], suffix: str) -> Callable[..., Any]:

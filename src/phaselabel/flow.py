@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from phaselabel.descent import Descent
+from phaselabel.descent import Descent, LocalDescent
 from phaselabel.energy import Energy, check_epsilon
 from phaselabel.graph import Graph
 from phaselabel.star import State, checked_fidelity, checked_labels, checked_state
@@ -174,20 +174,35 @@ def minimize(
     check_numbers(epsilon=epsilon, step=step, max_iter=max_iter, tol=tol, every=every)
     watchers = checked_callbacks(callbacks)
     start = _start(init, graph, np.where(fidelity > 0, labels, -1), n_classes, random_state)
+    descent = LocalDescent(graph, labels, fidelity, start, n_classes)
+    return descend(
+        descent, epsilon=epsilon, step=step, max_iter=max_iter, tol=tol, callbacks=watchers, every=every
+    )
 
-    descent = Descent(graph, labels, fidelity, start, n_classes)
-    rest = _Rest(tol, graph.n_vertices)
+
+def descend(
+    descent: Descent,
+    *,
+    epsilon: float | Geometric = 1.0,
+    step: Literal["auto"] | float = "auto",
+    max_iter: int = 2000,
+    tol: float = 1e-4,
+    callbacks: Sequence[Callback] = (),
+    every: int = 5,
+) -> Solution:
+    """Follow a descent until it has come to rest: the loop itself, for a graph here or in pieces."""
+    rest = _Rest(tol, descent.n_vertices)
     trace: list[tuple[int, Energy]] = []
     stopped = False
     for value, sweeps in _stages(epsilon, max_iter):
         descent.set_epsilon(value, step)
         end = descent.n_iter + sweeps
         while descent.n_iter < end and not stopped:
-            sweep, before = descent.n_iter, descent.state() if watchers else None
+            sweep, before = descent.n_iter, descent.state() if callbacks else None
             now, tally = descent.look()
             trace.append((sweep, now))
             # Every callback is asked, whatever the others answered.
-            stopped = any([watch(sweep, before, now) for watch in watchers])  # type: ignore[arg-type]
+            stopped = any([watch(sweep, before, now) for watch in callbacks])  # type: ignore[arg-type]
             if stopped:
                 descent.undo()
             elif rest.reached(sweep, now, tally, value, descent.pace) and not isinstance(epsilon, Geometric):

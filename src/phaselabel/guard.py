@@ -29,15 +29,15 @@ class SizeWatch:
         self.tripped = False
         self.drift = 0.0
         self._reference = None if start is None else self._shares(start)
-        self._waiting = -1
+        self._decided = -1
 
     def __call__(self, sweep: int, state: State, energy: Energy) -> bool:
         """Look at the sizes; true if they have drifted."""
         shares = self._shares(state)
         if self._reference is None:
-            waiting, self._waiting = self._waiting, int(np.count_nonzero(state.arm < 0))
+            decided, self._decided = self._decided, int(state.sizes(self.n_classes).sum())
             # Everybody whom a label reaches has a class when the number at the hub stands still.
-            if waiting == self._waiting:
+            if decided == self._decided:
                 self._reference = shares
         else:
             self.drift = 0.5 * float(np.abs(shares - self._reference).sum())
@@ -48,8 +48,8 @@ class SizeWatch:
         return False
 
     def _shares(self, state: State) -> NDArray[np.float64]:
-        decided = np.bincount(state.arm + 1, minlength=self.n_classes + 1)[1:]
-        return decided / max(decided.sum(), 1)
+        sizes = state.sizes(self.n_classes)
+        return sizes / max(int(sizes.sum()), 1)
 
 
 def guarded(
@@ -61,6 +61,11 @@ def guarded(
     given = settings.pop("callbacks", ())
     watchers = [*([given] if callable(given) else given), watch]
     solution = minimize(graph, labels, n_classes=n_classes, callbacks=watchers, **settings)
+    return held(solution, watch)
+
+
+def held(solution: Solution, watch: SizeWatch) -> Solution:
+    """The solution, or the last one that the watch thought sound."""
     if not watch.tripped or watch.kept is None:
         return solution
     sweep, state = watch.kept

@@ -69,6 +69,16 @@ class State:
             return (self.arm >= 0).astype(np.float64)
         return np.where(self.arm >= 0, LEAF + np.asarray(self.height, np.float64), 0.0)
 
+    def sizes(self, n_classes: int) -> NDArray[np.int64]:
+        """How many vertices stand on each arm.
+
+        Examples
+        --------
+        >>> State.from_u([0.1, 1.0, 1.5]).sizes(3).tolist()
+        [1, 1, 1]
+        """
+        return np.bincount(self.arm + 1, minlength=n_classes + 1)[1:]
+
     def packed(self, dtype: Any = np.float32) -> NDArray[np.void]:
         """Arm and height side by side, as the kernels take them."""
         out = np.empty(len(self.arm), STATE64 if np.dtype(dtype) == np.float64 else STATE)
