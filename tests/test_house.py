@@ -22,7 +22,11 @@ graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors
 star energy patch descent flow callbacks
 _few_label_kernels sizes spread guard strategy confidence query insight
 atomic storage
-labels estimator classifier selection regression binary
+labels
+distributed distributed.folder distributed.tasks distributed.deal distributed.pieces
+distributed.cells distributed.search distributed.assembly
+distributed.blocks distributed.crew distributed.descent distributed.job distributed.fitting
+estimator classifier selection regression binary
 segmentation.marks segmentation.features segmentation.files segmentation.reduction
 segmentation.output segmentation.pipeline segmentation
 datasets
@@ -31,10 +35,11 @@ paper.figures paper.report paper
 holdout
 tables.table tables.text tables.columnar tables.reading
 tables.columns tables.labels tables.recipe tables.writing tables
+distributed.sources
 report
 studio studio.project studio.strokes studio.drawing studio.items studio.answers studio.labelling
 studio.accuracy studio.consequences studio.answering studio.guards studio.server studio.opening
-cli.console
+cli.console cli.on_dask
 cli.label cli.predict cli.inspect cli.segment cli.paper cli.studio
 cli.doctor
 cli.main cli.completion cli __main__

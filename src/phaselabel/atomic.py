@@ -3,12 +3,14 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 #: What is being written now; an interrupt that cannot wait for the writer removes these.
 _unfinished: set[Path] = set()
+#: What else an interrupt has to do.
+_farewells: list[Callable[[], None]] = []
 
 
 @contextmanager
@@ -70,8 +72,16 @@ def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> No
         raise FileNotFoundError(f"There is no folder {path.absolute().parent} to write {path.name} to.")
 
 
+def on_abandon(do: Callable[[], None]) -> None:
+    """Have something done, too, when everything is abandoned."""
+    _farewells.append(do)
+
+
 def abandon() -> None:
     """Remove everything half-written, at once."""
+    for do in _farewells:
+        with suppress(Exception):
+            do()
     for part in list(_unfinished):
         _remove(part)
 

@@ -1,7 +1,7 @@
 """Rows and a few labels in, a label and a confidence for every row out: the scikit-learn estimator."""
 
 import warnings
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,9 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         Called with (sweep, state, energy) while the flow runs; a true answer stops it.
     verbose : bool, default=False
         Show a bar with the time left while neighbours are sought, if that takes more than two seconds.
+    dask_options : dict, optional
+        For a fit on a Dask array: ``client``, ``checkpoint`` (a folder that all workers see), ``resume``,
+        ``sweeps_per_round`` and ``progress``.
 
     Attributes
     ----------
@@ -130,6 +133,7 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         random_state: Any = None,
         callbacks: Any = (),
         verbose: bool = False,
+        dask_options: dict[str, Any] | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.scale_neighbor = scale_neighbor
@@ -147,6 +151,72 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         self.random_state = random_state
         self.callbacks = callbacks
         self.verbose = verbose
+        self.dask_options = dask_options
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Label every row of ``X`` from the known entries of ``y``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Graph or dask array
+            The rows, or what ``affinity`` says; a graph is "precomputed". A Dask array is labelled on its
+            cluster, by the same flow, and ``transduction_`` and ``confidence_`` are Dask arrays.
+        y : array-like of shape (n_samples,)
+            Labels of any type; ``unlabeled`` (or a missing value) where not known.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._fitted: Any = None
+        return self._fit_on_dask(X, y) if hasattr(X, "__dask_graph__") else super().fit(X, y)
+
+    def _fit_on_dask(self, X: Any, y: Any) -> Self:
+        from phaselabel.distributed.fitting import RemoteGraph, fit
+        from phaselabel.distributed.job import Settings
+
+        for name, fits in {"affinity": ("nearest_neighbors",), "init": ("auto", "hub")}.items():
+            if not (isinstance(getattr(self, name), str) and getattr(self, name) in fits):
+                raise ValueError(f"On a Dask array {name} must be {' or '.join(map(repr, fits))}.")
+        if not (isinstance(self.class_sizes, str) and self.class_sizes == "estimate"):
+            raise ValueError("On a Dask array class_sizes must be 'estimate'.")
+        check_numbers(epsilon=self.epsilon, step=self.step, max_iter=self.max_iter, tol=self.tol)
+        settings = Settings(
+            n_neighbors=10 if self.n_neighbors == "auto" else self.n_neighbors,
+            scale_neighbor=self.scale_neighbor, metric=self.metric, epsilon=self.epsilon,
+            fidelity=self.fidelity, step=self.step, max_iter=self.max_iter, tol=self.tol,
+            callbacks=checked_callbacks(self.callbacks),
+        )  # fmt: skip
+        self._fitted = fitted = fit(X, y, settings, self.unlabeled, self.dask_options)
+        self.classes_, self.solution_ = fitted.classes, fitted.outcome.solution
+        self.graph_: Any = RemoteGraph(fitted)
+        self.neighbor_recall_, self.n_features_in_ = fitted.outcome.recall, int(X.shape[1])
+        self.energy_, self.n_iter_ = self.solution_.energy, self.solution_.n_iter
+        self.converged_ = self.solution_.converged
+        self.remarks_: list[str] = []
+        self.transduction_ = fitted.decoded(self.unlabeled, self.abstain_below, self._client)
+        self._warn(fitted.n_unreached, int(X.shape[0]))
+        return self
+
+    @property
+    def _client(self) -> Any:
+        return (self.dask_options or {}).get("client")
+
+    @property
+    def confidence_(self) -> Any:
+        """The probability that each row's label is right; 0 for whom no label reaches."""
+        check_is_fitted(self, "solution_")
+        return super().confidence_ if self._fitted is None else self._fitted.confidence(self._client)
+
+    @property
+    def class_sizes_(self) -> NDArray[np.float64]:
+        """The proportion of every class among the rows that a label reaches, as the flow found it."""
+        check_is_fitted(self, "solution_")
+        if self._fitted is None:
+            return super().class_sizes_
+        sizes = self._fitted.outcome.class_sizes
+        return np.asarray(sizes / max(int(sizes.sum()), 1))
 
     def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
         checked_fidelity(self.fidelity, labels)

@@ -180,16 +180,20 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         solution, labels = self.solution_, self._labels
         log.info("%r: %s", self.graph_, solution.status)
         lost = 0 if (solution.arm >= 0).all() else int((~self.graph_.reached(labels >= 0)).sum())
+        self._warn(lost, len(labels))
+
+    def _warn(self, lost: int, n_rows: int) -> None:
         if lost:
             warnings.warn(
-                f"{lost} of {len(labels)} rows have no label: none reaches them, because they lie in "
+                f"{lost} of {n_rows} rows have no label: none reaches them, because they lie in "
                 f"parts of the graph without a known label. They are returned as {self.unlabeled!r} with "
                 "confidence 0; label one row in each part, or raise n_neighbors.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        if solution.reason == "limit" and self.tol > 0:
-            warnings.warn(f"The flow has not converged. {solution.status}", ConvergenceWarning, stacklevel=3)
+        if self.solution_.reason == "limit" and self.tol > 0:
+            status = self.solution_.status
+            warnings.warn(f"The flow has not converged. {status}", ConvergenceWarning, stacklevel=4)
 
     # -- new rows
 

@@ -36,7 +36,7 @@ def encode(y: Any, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.int32]
     hidden = np.ma.getmaskarray(y).ravel() if np.ma.isMaskedArray(y) else False
     y = np.array(y, object) if isinstance(y, list | tuple) else np.asarray(y)
     y = column_or_1d(y, warn=True)
-    known = ~(_missing(y) | _marked(y, unlabeled) | hidden)
+    known = is_known(y, unlabeled) & ~np.asarray(hidden)
     if not known.any():
         raise ValueError(
             f"y has no labelled row: all {len(y)} entries are missing or equal to unlabeled={unlabeled!r}; "
@@ -55,6 +55,17 @@ def encode(y: Any, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.int32]
     arms = np.full(len(y), -1, np.int32)
     arms[known] = numbers
     return classes, arms
+
+
+def is_known(y: NDArray[Any], unlabeled: Any = -1) -> NDArray[np.bool_]:
+    """Which entries are labels.
+
+    Examples
+    --------
+    >>> is_known(np.array([3, -1, 0])).tolist()
+    [True, False, True]
+    """
+    return ~(_missing(y) | _marked(y, unlabeled))
 
 
 def decode(arms: NDArray[np.integer[Any]], classes: NDArray[Any], unlabeled: Any = -1) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from phaselabel.cli import on_dask
 from phaselabel.cli.console import (
     Console,
     add_output_arguments,
@@ -27,6 +28,7 @@ examples:
   phaselabel label customers.csv --label segment --impute median --drop postcode --model model/
   phaselabel label embeddings.npy --labels labels.csv --out labels_out.parquet
   phaselabel label posts.parquet --text body --label topic
+  phaselabel label embeddings.parquet/ --labels labels.csv --out labelled.parquet/ --dask tcp://scheduler:8786
 
 Which columns are used: numbers, and words with up to 30 different values (one-hot). Dates, free text and
 columns that number the rows are left out unless asked for. What was used, and how, is printed before the work
@@ -76,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--report", metavar="FILE", help="an HTML report on the result")
     group.add_argument("--model", metavar="FOLDER", help="keep the fitted model, for phaselabel predict")
     group.add_argument("--force", action="store_true", help="replace files that are there already")
+    on_dask.add_arguments(parser)
     add_reading_arguments(parser)
     add_output_arguments(parser)
 
@@ -84,6 +87,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, say what will be done, do it, write."""
     from phaselabel.atomic import refuse_existing
 
+    if arguments.dask:
+        return on_dask.run(arguments)
+    if arguments.resume or arguments.checkpoint:
+        raise ValueError("--checkpoint and --resume belong to --dask; name the cluster, or 'local'.")
     out = output_of(arguments, "labelled")
     for path in (arguments.report, arguments.model):
         if path:

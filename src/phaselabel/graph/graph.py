@@ -186,17 +186,12 @@ class Graph:
     @cached_property
     def degrees(self) -> NDArray[np.float64]:
         """``d_i = Σ_j w_ij``."""
-        return np.asarray(self.weights.sum(axis=1, dtype=np.float64)).ravel()
+        return row_totals(self.weights)
 
     @cached_property
     def normalized(self) -> sparse.csr_array:
         """``ŵ_ij = w_ij / √(d_i d_j)``, on the same pattern as ``weights``."""
-        root = np.sqrt(self.degrees)
-        inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-        w = self.weights
-        rows = np.repeat(inverse, np.diff(w.indptr))
-        data = (w.data * rows * inverse[w.indices]).astype(w.dtype)
-        return sparse.csr_array((data, w.indices, w.indptr), shape=w.shape)
+        return normalized_rows(self.weights, self.degrees, self.degrees)
 
     @property
     def csr(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -225,7 +220,7 @@ class Graph:
     @cached_property
     def row_sums(self) -> NDArray[np.float64]:
         """Row sums of ``normalized``: the stiffness of a vertex."""
-        return np.asarray(self.normalized.sum(axis=1, dtype=np.float64)).ravel()
+        return row_totals(self.normalized)
 
     @cached_property
     def walk(self) -> NDArray[np.float32]:
@@ -257,6 +252,26 @@ class Graph:
             f"Graph({self.n_vertices} vertices, {self.n_edges} edges, "
             f"{self.n_components} component{'s' if self.n_components != 1 else ''})"
         )
+
+
+def row_totals(matrix: sparse.csr_array) -> NDArray[np.float64]:
+    """Row sums of a matrix, or of some rows of one: each depends on its own row alone."""
+    return np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def normalized_rows(
+    weights: sparse.csr_array, degrees: NDArray[np.float64], degrees_of_columns: NDArray[np.float64]
+) -> sparse.csr_array:
+    """``w_ij / √(d_i d_j)`` for all or some rows of a graph."""
+    own, others = _inverse_root(degrees), _inverse_root(degrees_of_columns)
+    rows = np.repeat(own, np.diff(weights.indptr))
+    data = (weights.data * rows * others[weights.indices]).astype(weights.dtype)
+    return sparse.csr_array((data, weights.indices, weights.indptr), shape=weights.shape)
+
+
+def _inverse_root(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    root = np.sqrt(degrees)
+    return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
 
 
 def _unsigned(indices: NDArray[Any]) -> NDArray[Any]:

@@ -54,10 +54,8 @@ def similarity_graph(
     """
     found = _checked(neighbors)
     tau = local_scales(found, scale_neighbor)
-    # Far below e^-80 single precision ends, and an outlier would fall out of the graph.
-    squares = scaled_squares(found, tau, tau)
-    values = np.exp(-np.minimum(squares, 80.0, out=squares), out=squares).astype(dtype)
-    matrix = _symmetric(found.indices, values)
+    values = similarities(found, tau, tau).astype(dtype)
+    matrix = symmetric(found.indices, values)
     if found.bridges is not None and len(found.bridges):
         matrix = matrix.maximum(_bridging(found, tau, dtype, matrix.data))
     graph = Graph.from_symmetric(matrix)
@@ -66,8 +64,22 @@ def similarity_graph(
     return graph
 
 
-def _symmetric(indices: NDArray[np.integer[Any]], values: NDArray[Any]) -> sparse.csr_array:
-    """The matrix of all pairs of which one is among the other's neighbours."""
+def similarities(
+    neighbors: Neighbors, tau: NDArray[np.float64], tau_of_points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """``exp(-|x_i - x_j|² / (τ_i τ_j))`` for every row and its neighbours among the points."""
+    # Far below e^-80 single precision ends, and an outlier would fall out of the graph.
+    squares = scaled_squares(neighbors, tau, tau_of_points)
+    return np.asarray(np.exp(-np.minimum(squares, 80.0, out=squares), out=squares))
+
+
+def symmetric(
+    indices: NDArray[np.integer[Any]], values: NDArray[Any], n_columns: int | None = None
+) -> sparse.csr_array:
+    """The matrix of all pairs of which one is among the other's neighbours.
+
+    Neighbours beyond the last row belong to others: they have columns here, but no rows.
+    """
     n, k = indices.shape
     blocks = np.linspace(0, n, N_BLOCKS + 1).astype(np.int64)
     extra = np.zeros(n, np.int64)
@@ -75,7 +87,7 @@ def _symmetric(indices: NDArray[np.integer[Any]], values: NDArray[Any]) -> spars
     indptr = np.concatenate([[0], np.cumsum(k + extra)])
     columns, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], values.dtype)
     kernels.symmetrize(indices, values, indptr, blocks, extra, columns, data)
-    return sparse.csr_array((data, columns, indptr), shape=(n, n))
+    return sparse.csr_array((data, columns, indptr), shape=(n, n_columns or n))
 
 
 def _bridging(found: Neighbors, tau: NDArray[np.float64], dtype: Any, weights: Any) -> sparse.csr_array:

@@ -1,0 +1,212 @@
+"""Rows of a Dask array in; the same rows on disk, dealt to cells of near ones, out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.distributed.deal import Deal, order_file
+from phaselabel.distributed.folder import Folder
+from phaselabel.distributed.tasks import Tasks, whole_worker
+
+#: Rows of a sample that gives the cells, per cell; and bytes that it may have at most.
+PER_CELL, SAMPLE_BYTES = 256, 64 << 20
+
+#: Rows whose true neighbours are found: a third to choose how far cells reach, the others to measure.
+TRIALS = 576
+
+#: A row is remembered in so many nearest cells besides its own, where it may be somebody's neighbour.
+NEAR_CELLS = 15
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What a look at a few rows tells: the cells' centres, and the rows on trial with their numbers."""
+
+    centres: NDArray[np.float32]
+    rows: NDArray[np.int64]
+    points: NDArray[Any]
+    home: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The true neighbours of the rows on trial: squared distances, and how far beyond the cell they lie.
+
+    ``reach`` is, for each neighbour, the squared distance to the centre of the trial row's cell over that to
+    the centre of its own: 1 if it is in the same cell.
+    """
+
+    squares: NDArray[np.float64]
+    reach: NDArray[np.float64]
+
+
+def chunks_of(X: Any, budget: float) -> list[Any]:
+    """A Dask array as delayed blocks of whole rows, none larger than the budget in bytes."""
+    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+        X = X.compute_chunk_sizes()
+    width = X.shape[1] * X.dtype.itemsize
+    most = max(1, int(budget // max(width, 1)))
+    rows = [size for size in X.chunks[0] if size]
+    if len(X.chunks[1]) > 1 or max(rows, default=0) > most or 0 in X.chunks[0]:
+        sizes = []
+        for size in rows:
+            parts = -(-size // most)
+            sizes += [size // parts + (i < size % parts) for i in range(parts)]
+        X = X.rechunk((tuple(sizes), (X.shape[1],)))
+    return list(X.to_delayed().ravel())
+
+
+def sample(
+    tasks: Tasks, chunks: list[Any], sizes: NDArray[np.int64], n_cells: int, width: int, cosine: bool
+) -> Any:
+    """Find the cells on a random sample; the answer stays on the cluster."""
+    n = int(sizes.sum())
+    wanted = min(n, max(PER_CELL * n_cells, 2 * TRIALS), max(2 * TRIALS, SAMPLE_BYTES // (4 * width)))
+    rng = np.random.default_rng(0)
+    chosen = np.sort(rng.choice(n, wanted, replace=False))
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    cuts = np.searchsorted(chosen, first)
+    picked = [(c, chosen[a:b] - f) for c, f, a, b in zip(chunks, first, cuts, cuts[1:])]
+    import dask
+
+    pick = dask.delayed(_pick, pure=False)
+    parts = [pick(*p, dask_key_name=f"phaselabel-sample-{tasks.token}-{i}") for i, p in enumerate(picked)]
+    futures = tasks.client.compute(parts)
+    return tasks.single("cells", _centres, futures, chosen, n_cells, cosine)
+
+
+def _pick(chunk: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    return np.asarray(chunk)[rows]
+
+
+def _centres(parts: list[NDArray[Any]], rows: NDArray[np.int64], n_cells: int, cosine: bool) -> Sample:
+    """Coarse k-means."""
+    import faiss
+
+    points = np.concatenate(parts)
+    with whole_worker():
+        known = directions(points, cosine)
+        means = faiss.Kmeans(known.shape[1], n_cells, niter=10, min_points_per_centroid=1, seed=1)
+        means.train(known)
+        trial = np.random.default_rng(3).permutation(len(points))[:TRIALS]
+        home = faiss.knn(known[trial], means.centroids, 1)[1].ravel()
+    centres = np.asarray(means.centroids, np.float32)
+    return Sample(centres, rows[trial], points[trial], home.astype(np.int64))
+
+
+def directions(points: NDArray[Any], cosine: bool) -> NDArray[np.float32]:
+    """Points as the cells see them: in single precision, of length 1 under cosine."""
+    known = np.ascontiguousarray(points, np.float32)
+    if cosine:
+        lengths = np.sqrt(np.einsum("ij,ij->i", known, known, dtype=np.float64))
+        known = (known / np.where(lengths > 0, lengths, 1)[:, None]).astype(np.float32)
+    return known
+
+
+def deal_rows(
+    tasks: Tasks,
+    folder: Folder,
+    chunks: list[Any],
+    sizes: NDArray[np.int64],
+    found: Any,
+    k: int,
+    cosine: bool,
+) -> tuple[Deal, Truth]:
+    """Write every chunk sorted by cell, and find the true neighbours of the rows on trial on the way."""
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    answers = tasks.run(
+        "shuffle",
+        _deal_chunk,
+        [(folder, t, int(first[t]), chunk, found, k, cosine) for t, chunk in enumerate(chunks)],
+    )
+    counts = np.stack([a["counts"] for a in answers])
+    squares = np.concatenate([a["squares"] for a in answers], axis=1)
+    order = np.argsort(squares, axis=1, kind="stable")[:, :k]
+    reach = np.take_along_axis(np.concatenate([a["reach"] for a in answers], axis=1), order, 1)
+    return Deal(folder, counts), Truth(np.take_along_axis(squares, order, 1), reach)
+
+
+def _deal_chunk(
+    folder: Folder, t: int, first: int, chunk: Any, found: Sample, k: int, cosine: bool
+) -> dict[str, Any]:
+    import faiss
+
+    points = np.asarray(chunk)
+    _refuse_strange(points, first, cosine)
+    n_cells = len(found.centres)
+    with whole_worker():
+        known = directions(points, cosine)
+        squares, cells = faiss.knn(known, found.centres, min(NEAR_CELLS + 1, n_cells))
+        truth = _trial(points, known, first, found, k, cosine)
+    order = np.argsort(cells[:, 0], kind="stable")
+    squares, cells = np.maximum(squares[order], 1e-30), cells[order]
+    folder.save(order_file(t), order.astype(np.int32))
+    folder.save(points_file(t), points[order])
+    # Where else a row may be sought: by cell, its place in this chunk and how far beyond its own cell it is.
+    ratio = (squares[:, 1:] / squares[:, :1]).ravel()
+    place = np.repeat(np.arange(len(points)), cells.shape[1] - 1)
+    by_cell = np.argsort(cells[:, 1:].ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(cells[:, 1:].ravel(), minlength=n_cells))
+    guests = np.empty(len(place), GUEST)
+    guests["place"], guests["reach"] = place[by_cell], ratio[by_cell]
+    folder.save(guests_file(t), guests)
+    folder.save(guests_file(t, "ends"), np.concatenate([[0], ends]))
+    return {"counts": np.bincount(cells[:, 0], minlength=n_cells)} | truth
+
+
+GUEST = np.dtype([("place", np.int32), ("reach", np.float32)])
+
+
+def _trial(
+    points: NDArray[Any], known: NDArray[np.float32], first: int, found: Sample, k: int, cosine: bool
+) -> dict[str, Any]:
+    """The nearest in this chunk of the rows on trial, by their true distance in double precision."""
+    import faiss
+
+    size = min(k + 1 + 8, len(points))
+    near = faiss.knn(directions(found.points, cosine), known, size)[1]
+    squares, reach = np.full((len(near), k), np.inf), np.full((len(near), k), np.inf)
+    for q, candidates in enumerate(near):
+        others = candidates[candidates + first != found.rows[q]]
+        gaps = true_squares(found.points[q], points[others], cosine)
+        order = np.argsort(gaps, kind="stable")[:k]
+        here = known[others[order]].astype(np.float64)
+        far = np.square(here[:, None] - found.centres.astype(np.float64)[None]).sum(axis=2)
+        squares[q, : len(order)] = gaps[order]
+        reach[q, : len(order)] = far[:, found.home[q]] / np.maximum(far.min(axis=1), 1e-30)
+    return {"squares": squares, "reach": reach}
+
+
+def true_squares(query: NDArray[Any], points: NDArray[Any], cosine: bool) -> NDArray[np.float64]:
+    """Squared distances in double precision; of directions under cosine."""
+    a, b = query.astype(np.float64), points.astype(np.float64)
+    if cosine:
+        a = a / np.sqrt((a * a).sum())
+        b = b / np.sqrt((b * b).sum(axis=1))[:, None]
+    return np.asarray(np.square(b - a).sum(axis=1))
+
+
+def _refuse_strange(points: NDArray[Any], first: int, cosine: bool) -> None:
+    if points.dtype.kind == "f" and not np.isfinite(points.sum(dtype=np.float64)):
+        bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"Row {first + bad[0]} of X contains NaN or infinity; fill or drop such rows first."
+            )
+    if cosine and (empty := np.flatnonzero(~points.any(axis=1))).size:
+        raise ValueError(
+            f"Row {first + empty[0]} of X is all zeros, and metric='cosine' is not defined for it; drop such "
+            "rows or use metric='euclidean'."
+        )
+
+
+def points_file(chunk: int) -> str:
+    """Where the rows of a chunk are kept, sorted by cell."""
+    return f"points/{chunk:06d}.npy"
+
+
+def guests_file(chunk: int, what: str = "list") -> str:
+    """Where it is kept which rows of a chunk may be sought in which other cells."""
+    return f"guests/{chunk:06d}-{what}.npy"

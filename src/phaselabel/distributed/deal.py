@@ -1,0 +1,150 @@
+"""How rows were dealt to cells, and cells to blocks, in; answers in the order of the rows out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.distributed.folder import Folder
+
+
+@dataclass(frozen=True, eq=False)
+class Deal:
+    """Rows come in chunks; those of one cell get consecutive numbers (ids); a block is some cells.
+
+    Attributes
+    ----------
+    folder : Folder
+        Where ``order/T.npy`` says in which order the rows of chunk T were dealt: cell by cell.
+    counts : ndarray of shape (n_chunks, n_cells)
+        How many rows of every chunk went to every cell.
+    block_of : ndarray of shape (n_cells,)
+        The block of every cell.
+    """
+
+    folder: Folder
+    counts: NDArray[np.int64]
+    block_of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def save(self) -> None:
+        """Keep it, for another process to go on."""
+        self.folder.save("deal/counts.npy", self.counts)
+        self.folder.save("deal/block_of.npy", self.block_of)
+
+    @classmethod
+    def load(cls, folder: Folder) -> "Deal | None":
+        """What :meth:`save` kept, if anything."""
+        if not folder.has("deal/block_of.npy"):
+            return None
+        return cls(folder, folder.load("deal/counts.npy"), folder.load("deal/block_of.npy"))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def first_rows(self) -> NDArray[np.int64]:
+        """The number of the first row of every chunk, and of the row after the last."""
+        return np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])
+
+    @cached_property
+    def first_ids(self) -> NDArray[np.int64]:
+        """The first id of every cell, and the id after the last."""
+        return np.concatenate([[0], np.cumsum(self.counts.sum(axis=0))])
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return int(self.block_of.max(initial=-1)) + 1
+
+    def cells_of(self, block: int) -> NDArray[np.int64]:
+        """The cells of a block that have rows, in the order in which these stand there."""
+        return np.flatnonzero((self.block_of == block) & (self.counts.sum(axis=0) > 0))
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where every cell begins in its block."""
+        sizes, out = self.counts.sum(axis=0), np.zeros(self.counts.shape[1], np.int64)
+        for block in range(self.n_blocks):
+            cells = self.cells_of(block)
+            out[cells] = np.cumsum(sizes[cells]) - sizes[cells]
+        return out
+
+    def places(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The block of every id, and its position there."""
+        cells = np.searchsorted(self.first_ids, ids, side="right") - 1
+        return self.block_of[cells], ids - self.first_ids[cells] + self.offsets[cells]
+
+    def rows_of(self, cell: int) -> NDArray[np.int64]:
+        """The row numbers of a cell, in the order of its ids."""
+        parts = [
+            self.first_rows[chunk] + self.folder.load(order_file(chunk), mapped=True)[part]
+            for chunk, part in self.slices(cell)
+        ]
+        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+
+    def slices(self, cell: int) -> list[tuple[int, slice]]:
+        """Where a cell's rows stand among those of each chunk, when they are sorted by cell."""
+        ends = np.cumsum(self.counts[:, : cell + 1], axis=1)[:, -1]
+        sizes = self.counts[:, cell]
+        return [(int(t), slice(int(ends[t] - sizes[t]), int(ends[t]))) for t in np.flatnonzero(sizes)]
+
+    def ids_in(self, chunk: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ids of some rows of a chunk, counted from its first."""
+        order = self.folder.load(order_file(chunk))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        ends = np.cumsum(self.counts[chunk])
+        cells = np.searchsorted(ends, rank[rows], side="right")
+        before = self.counts[:chunk].sum(axis=0)
+        within = rank[rows] - (ends - self.counts[chunk])[cells]
+        return np.asarray(self.first_ids[cells] + before[cells] + within)
+
+    def collected(self, chunk: int, pattern: str, dtype: Any) -> NDArray[Any]:
+        """One chunk of an answer that every block wrote to ``pattern.format(block)``, in the rows' order."""
+        order = self.folder.load(order_file(chunk))
+        out, done = np.empty(len(order), dtype), 0
+        before = self.counts[:chunk].sum(axis=0)
+        for cell in np.flatnonzero(self.counts[chunk]):
+            size = int(self.counts[chunk, cell])
+            start = int(self.offsets[cell] + before[cell])
+            answers = self.folder.load(pattern.format(self.block_of[cell]), mapped=True)
+            out[order[done : done + size]] = answers[start : start + size]
+            done += size
+        return out
+
+    def array(
+        self, pattern: str, dtype: Any, read: Callable[..., NDArray[Any]] | None = None, *rest: Any
+    ) -> Any:
+        """The answer as a Dask array with the chunks of the rows; ``read`` may turn it into another."""
+        import dask
+        import dask.array as da
+
+        fetch = dask.delayed(_read, name=f"phaselabel-read-{pattern.split('/')[0]}", pure=False)
+        dtype = np.dtype(dtype)
+        sizes = self.counts.sum(axis=1)
+        name = f"phaselabel-{pattern.split('/')[0]}"
+        parts = [
+            da.from_delayed(
+                fetch(self, chunk, pattern, dtype, read, rest, dask_key_name=f"{name}-{id(self):x}-{chunk}"),
+                (int(sizes[chunk]),),
+                dtype,
+            )
+            for chunk in range(len(sizes))
+        ]
+        return da.concatenate(parts)
+
+
+def _read(deal: Deal, chunk: int, pattern: str, dtype: Any, read: Any, rest: tuple[Any, ...]) -> NDArray[Any]:
+    if read is None:
+        return deal.collected(chunk, pattern, dtype)
+    return np.asarray(read(deal, chunk, pattern, *rest), dtype)
+
+
+def order_file(chunk: int) -> str:
+    """Where the order of a chunk's rows is kept."""
+    return f"order/{chunk:06d}.npy"
