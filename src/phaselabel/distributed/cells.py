@@ -10,8 +10,8 @@ from phaselabel.distributed.deal import Deal, order_file
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.tasks import Tasks, whole_worker
 
-#: Rows of a sample that gives the cells, per cell; and bytes that it may have at most.
-PER_CELL, SAMPLE_BYTES = 256, 64 << 20
+#: Rows of a sample that gives the cells, per cell.
+PER_CELL = 256
 
 #: Rows whose true neighbours are found: a third to choose how far cells reach, the others to measure.
 TRIALS = 576
@@ -42,8 +42,8 @@ class Truth:
     reach: NDArray[np.float64]
 
 
-def chunks_of(X: Any, budget: float) -> list[Any]:
-    """A Dask array as delayed blocks of whole rows, none larger than the budget in bytes."""
+def chunks_of(X: Any, budget: float) -> tuple[list[Any], NDArray[np.int64]]:
+    """A Dask array as delayed blocks of whole rows, none larger than the budget in bytes; and their sizes."""
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         X = X.compute_chunk_sizes()
     width = X.shape[1] * X.dtype.itemsize
@@ -55,15 +55,15 @@ def chunks_of(X: Any, budget: float) -> list[Any]:
             parts = -(-size // most)
             sizes += [size // parts + (i < size % parts) for i in range(parts)]
         X = X.rechunk((tuple(sizes), (X.shape[1],)))
-    return list(X.to_delayed().ravel())
+    return list(X.to_delayed().ravel()), np.array(X.chunks[0], np.int64)
 
 
 def sample(
-    tasks: Tasks, chunks: list[Any], sizes: NDArray[np.int64], n_cells: int, width: int, cosine: bool
+    tasks: Tasks, chunks: list[Any], sizes: NDArray[np.int64], n_cells: int, most: int, cosine: bool
 ) -> Any:
-    """Find the cells on a random sample; the answer stays on the cluster."""
+    """Find the cells on a random sample of ``most`` rows at most; the answer stays on the cluster."""
     n = int(sizes.sum())
-    wanted = min(n, max(PER_CELL * n_cells, 2 * TRIALS), max(2 * TRIALS, SAMPLE_BYTES // (4 * width)))
+    wanted = min(n, max(PER_CELL * n_cells, 2 * TRIALS), max(most, n_cells, 60))
     rng = np.random.default_rng(0)
     chosen = np.sort(rng.choice(n, wanted, replace=False))
     first = np.concatenate([[0], np.cumsum(sizes)])
@@ -90,7 +90,7 @@ def _centres(parts: list[NDArray[Any]], rows: NDArray[np.int64], n_cells: int, c
         known = directions(points, cosine)
         means = faiss.Kmeans(known.shape[1], n_cells, niter=10, min_points_per_centroid=1, seed=1)
         means.train(known)
-        trial = np.random.default_rng(3).permutation(len(points))[:TRIALS]
+        trial = np.random.default_rng(3).permutation(len(points))[: min(TRIALS, len(points) // 2 + 1)]
         home = faiss.knn(known[trial], means.centroids, 1)[1].ravel()
     centres = np.asarray(means.centroids, np.float32)
     return Sample(centres, rows[trial], points[trial], home.astype(np.int64))

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from distributed import Client, LocalCluster, get_client
 from numpy.typing import NDArray
 
+from distributed import Client, LocalCluster, get_client
 from phaselabel._kernels import STATE
 from phaselabel.confidence import Calibration, calibrate, held_back
 from phaselabel.distributed.assembly import assemble, forget_scaffolding, group_cells
@@ -212,10 +212,10 @@ class Job:
             )
         plan = Plan.of(X, settings.n_neighbors, self._tasks.workers())
         log.info("%d rows in %d cells and %d blocks.", plan.n_rows, plan.n_cells, plan.n_blocks)
-        chunks = chunks_of(X, plan.chunk_bytes)
-        sizes = np.array(self._tasks.run("measure", len, [(c,) for c in chunks]), np.int64)
+        chunks, sizes = chunks_of(X, plan.chunk_bytes)
         cosine = FAST[settings.metric] == "cosine"
-        found = sample(self._tasks, chunks, sizes, plan.n_cells, plan.width, cosine)
+        most = int(min(plan.chunk_bytes, 64e6) // (X.dtype.itemsize * plan.width))
+        found = sample(self._tasks, chunks, sizes, plan.n_cells, most, cosine)
         k = settings.n_neighbors
         deal, truth = deal_rows(self._tasks, self.folder, chunks, sizes, found, k, cosine)
         searched = search_cells(

@@ -1,0 +1,148 @@
+"""How the flow on Dask compares with the one in a single process, and what its rounds cost."""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import phaselabel as pl
+from phaselabel.guard import guarded
+from phaselabel.strategy import DRIFT
+
+RESULTS = Path(__file__).parent / "results" / "scale.json"
+WIDTH, CLASSES, CLUSTERS, CHUNK = 32, 20, 2_000, 100_000
+LABELS_PER_CLASS = 100
+
+
+def chunk(number, size, seed=0):
+    """Rows and classes: every class is many small clusters of low rank, joined in a subspace of its own."""
+    world = np.random.default_rng(seed)
+    centres = 1.2 * world.normal(size=(CLASSES, WIDTH))
+    spans = world.normal(size=(CLASSES, 8, WIDTH)) / np.sqrt(WIDTH)
+    home = world.integers(0, CLASSES, CLUSTERS)
+    middles = centres[home] + np.einsum("ck,ckd->cd", 2 * world.normal(size=(CLUSTERS, 8)), spans[home])
+    ranks = world.normal(size=(CLUSTERS, 6, WIDTH)) / np.sqrt(WIDTH)
+    rng = np.random.default_rng([seed, 1, number])
+    part = rng.integers(0, CLUSTERS, size)
+    X = np.empty((size, WIDTH), np.float32)
+    z = rng.normal(size=(size, 6)).astype(np.float32)
+    for start in range(0, size, 10_000):
+        rows = slice(start, start + 10_000)
+        X[rows] = middles[part[rows]] + np.einsum("nk,nkd->nd", z[rows], ranks[part[rows]].astype(np.float32))
+    X += 0.15 * rng.normal(size=X.shape).astype(np.float32)
+    return X, home[part]
+
+
+def everything(n, seed=0):
+    """All rows at once, for the single process, and the true classes."""
+    parts = [chunk(t, min(CHUNK, n - t * CHUNK), seed) for t in range(-(-n // CHUNK))]
+    return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+
+
+def labels_of(y, seed=0):
+    """A few labels of every class."""
+    return pl.datasets.sample_labels(y, LABELS_PER_CLASS, random_state=seed)
+
+
+def local(n):
+    """The single process on all cores."""
+    X, y = everything(n)
+    labels = labels_of(y)
+    start = time.perf_counter()
+    neighbors = pl.nearest_neighbors(X, 10)
+    searched = time.perf_counter()
+    graph = pl.similarity_graph(neighbors)
+    built = time.perf_counter()
+    solution = guarded(graph, labels.astype(np.int32), CLASSES, DRIFT, init="hub")
+    done = time.perf_counter()
+    hidden = labels < 0
+    return {
+        "where": "one process", "rows": n, "search": searched - start, "graph": built - searched,
+        "flow": done - built, "total": done - start, "sweeps": solution.n_iter, "recall": neighbors.recall,
+        "accuracy": float(np.mean(solution.arm[hidden] == y[hidden])), "edges": graph.n_edges,
+        "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }  # fmt: skip
+
+
+def on_dask(n, workers, threads, memory, sweeps_per_round):
+    """The same on a local cluster of processes."""
+    import dask
+    import dask.array as da
+    from dask.distributed import Client, LocalCluster
+
+    y = np.concatenate([chunk(t, min(CHUNK, n - t * CHUNK))[1] for t in range(-(-n // CHUNK))])
+    labels = labels_of(y)
+    make = dask.delayed(lambda t, size: chunk(t, size)[0], pure=False)
+    sizes = [min(CHUNK, n - t * CHUNK) for t in range(-(-n // CHUNK))]
+    X = da.concatenate(
+        [da.from_delayed(make(t, size), (size, WIDTH), np.float32) for t, size in enumerate(sizes)]
+    )
+    stages, clock = {}, [time.perf_counter()]
+
+    def progress(stage, done, total):
+        if done == total:
+            now = time.perf_counter()
+            stages[stage] = stages.get(stage, 0) + now - clock[0]
+            clock[0] = now
+
+    with (
+        LocalCluster(
+            workers, threads_per_worker=threads, memory_limit=memory, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(lambda: __import__("phaselabel.distributed.job"))
+        start = clock[0] = time.perf_counter()
+        options = {"client": client, "sweeps_per_round": sweeps_per_round, "progress": progress}
+        model = pl.GinzburgLandauClassifier(dask_options=options).fit(X, labels)
+        total = time.perf_counter() - start
+        found = model.transduction_.compute()
+        peak = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+    outcome, hidden = model._fitted.outcome, labels < 0
+    rounds = outcome.rounds
+    return {
+        "where": f"{workers} x {threads} on Dask", "rows": n, "total": total, "stages": stages,
+        "flow": total - sum(stages.values()), "sweeps": model.n_iter_, "recall": model.neighbor_recall_,
+        "accuracy": float(np.mean(found[hidden] == y[hidden])), "edges": outcome.n_edges,
+        "cut": outcome.n_cut,
+        "blocks": outcome.deal.n_blocks, "cells": int(outcome.deal.counts.shape[1]),
+        "sweeps_per_round": outcome.sweeps_per_round, "rounds": len(rounds),
+        "bytes": [int(r["bytes"]) for r in rounds],
+        "exchange_ms": 1e3 * float(np.median([r["seconds"] - r["computing"] for r in rounds])),
+        "sweep_ms": 1e3 * float(np.median([r["computing"] / r["sweeps"] for r in rounds])),
+        "peak_gib": max(peak.values()),
+    }  # fmt: skip
+
+
+def main():
+    """Measure one thing, or all of them, each in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e5)
+    parser.add_argument("--workers", type=int, default=0, help="0: one process, no Dask")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--memory", default="6GiB")
+    parser.add_argument("--sweeps-per-round", default="auto")
+    parser.add_argument("--all", action="store_true", help="the table of docs/scale.md, but for 10^7 rows")
+    parser.add_argument("--keep", action="store_true", help="add the result to results/scale.json")
+    given = parser.parse_args()
+    if given.all:
+        for rows, workers in [(1e5, 0), (1e5, 1), (1e5, 2), (1e5, 4), (1e5, 8), (1e6, 0), (1e6, 2)]:
+            words = ["--rows", str(rows), "--workers", str(workers), "--keep"]
+            subprocess.run([sys.executable, __file__, *words], check=True)
+        return
+    rounds = given.sweeps_per_round if given.sweeps_per_round == "auto" else int(given.sweeps_per_round)
+    n = int(given.rows)
+    record = on_dask(n, given.workers, given.threads, given.memory, rounds) if given.workers else local(n)
+    print(json.dumps(record, indent=1))
+    if given.keep:
+        records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+        RESULTS.write_text(json.dumps([*records, record], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
