@@ -15,27 +15,24 @@ from phaselabel.guard import guarded
 from phaselabel.strategy import DRIFT
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
-WIDTH, CLASSES, CLUSTERS, CHUNK = 32, 20, 2_000, 100_000
+WIDTH, CLASSES, CLUSTERS, RANK, CHUNK = 32, 20, 100, 8, 100_000
 LABELS_PER_CLASS = 100
 
 
 def chunk(number, size, seed=0):
-    """Rows and classes: every class is many small clusters of low rank, joined in a subspace of its own."""
+    """Rows and classes: every class is a hundred overlapping clusters in a subspace of its own."""
     world = np.random.default_rng(seed)
-    centres = 1.2 * world.normal(size=(CLASSES, WIDTH))
-    spans = world.normal(size=(CLASSES, 8, WIDTH)) / np.sqrt(WIDTH)
-    home = world.integers(0, CLASSES, CLUSTERS)
-    middles = centres[home] + np.einsum("ck,ckd->cd", 2 * world.normal(size=(CLUSTERS, 8)), spans[home])
-    ranks = world.normal(size=(CLUSTERS, 6, WIDTH)) / np.sqrt(WIDTH)
+    centres = (1.2 * world.normal(size=(CLASSES, WIDTH))).astype(np.float32)
+    spans = (world.normal(size=(CLASSES, RANK, WIDTH)) / np.sqrt(WIDTH)).astype(np.float32)
+    middles = (1.5 * world.normal(size=(CLASSES, CLUSTERS, RANK))).astype(np.float32)
     rng = np.random.default_rng([seed, 1, number])
-    part = rng.integers(0, CLUSTERS, size)
-    X = np.empty((size, WIDTH), np.float32)
-    z = rng.normal(size=(size, 6)).astype(np.float32)
-    for start in range(0, size, 10_000):
-        rows = slice(start, start + 10_000)
-        X[rows] = middles[part[rows]] + np.einsum("nk,nkd->nd", z[rows], ranks[part[rows]].astype(np.float32))
-    X += 0.15 * rng.normal(size=X.shape).astype(np.float32)
-    return X, home[part]
+    y, part = rng.integers(0, CLASSES, size), rng.integers(0, CLUSTERS, size)
+    latent = middles[y, part] + 0.7 * rng.normal(size=(size, RANK)).astype(np.float32)
+    X = 0.15 * rng.normal(size=(size, WIDTH)).astype(np.float32)
+    for k in range(CLASSES):
+        rows = y == k
+        X[rows] += centres[k] + latent[rows] @ spans[k]
+    return X, y
 
 
 def everything(n, seed=0):
@@ -92,7 +89,7 @@ def on_dask(n, workers, threads, memory, sweeps_per_round):
 
     with (
         LocalCluster(
-            workers, threads_per_worker=threads, memory_limit=memory, dashboard_address=None
+            n_workers=workers, threads_per_worker=threads, memory_limit=memory, dashboard_address=None
         ) as cluster,
         Client(cluster) as client,
     ):

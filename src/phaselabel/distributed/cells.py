@@ -29,6 +29,17 @@ class Sample:
     points: NDArray[Any]
     home: NDArray[np.int64]
 
+    def save(self, folder: Folder) -> None:
+        """Keep it for all tasks to come."""
+        for name, array in vars(self).items():
+            folder.save(f"sample/{name}.npy", array)
+
+    @classmethod
+    def load(cls, folder: Folder) -> "Sample":
+        """What was kept."""
+        names = ("centres", "rows", "points", "home")
+        return cls(*(folder.load(f"sample/{name}.npy") for name in names))
+
 
 @dataclass(frozen=True, eq=False)
 class Truth:
@@ -40,6 +51,16 @@ class Truth:
 
     squares: NDArray[np.float64]
     reach: NDArray[np.float64]
+
+    def save(self, folder: Folder) -> None:
+        """Keep it, for another process to go on."""
+        folder.save("sample/squares.npy", self.squares)
+        folder.save("sample/reach.npy", self.reach)
+
+    @classmethod
+    def load(cls, folder: Folder) -> "Truth":
+        """What was kept."""
+        return cls(folder.load("sample/squares.npy"), folder.load("sample/reach.npy"))
 
 
 def chunks_of(X: Any, budget: float) -> tuple[list[Any], NDArray[np.int64]]:
@@ -59,29 +80,39 @@ def chunks_of(X: Any, budget: float) -> tuple[list[Any], NDArray[np.int64]]:
 
 
 def sample(
-    tasks: Tasks, chunks: list[Any], sizes: NDArray[np.int64], n_cells: int, most: int, cosine: bool
-) -> Any:
-    """Find the cells on a random sample of ``most`` rows at most; the answer stays on the cluster."""
+    tasks: Tasks,
+    folder: Folder,
+    chunks: list[Any],
+    sizes: NDArray[np.int64],
+    n_cells: int,
+    most: int,
+    cosine: bool,
+) -> None:
+    """Find the cells on a random sample of ``most`` rows at most."""
     n = int(sizes.sum())
     wanted = min(n, max(PER_CELL * n_cells, 2 * TRIALS), max(most, n_cells, 60))
     rng = np.random.default_rng(0)
     chosen = np.sort(rng.choice(n, wanted, replace=False))
     first = np.concatenate([[0], np.cumsum(sizes)])
     cuts = np.searchsorted(chosen, first)
-    picked = [(c, chosen[a:b] - f) for c, f, a, b in zip(chunks, first, cuts, cuts[1:])]
+    picked = [(c, int(f), chosen[a:b] - f, cosine) for c, f, a, b in zip(chunks, first, cuts, cuts[1:])]
     import dask
 
     pick = dask.delayed(_pick, pure=False)
     parts = [pick(*p, dask_key_name=f"phaselabel-sample-{tasks.token}-{i}") for i, p in enumerate(picked)]
     futures = tasks.client.compute(parts)
-    return tasks.single("cells", _centres, futures, chosen, n_cells, cosine)
+    tasks.single("cells", _centres, folder, futures, chosen, n_cells, cosine).result()
 
 
-def _pick(chunk: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
-    return np.asarray(chunk)[rows]
+def _pick(chunk: NDArray[Any], first: int, rows: NDArray[np.int64], cosine: bool) -> NDArray[Any]:
+    points = np.asarray(chunk)
+    _refuse_strange(points, first, cosine)
+    return points[rows]
 
 
-def _centres(parts: list[NDArray[Any]], rows: NDArray[np.int64], n_cells: int, cosine: bool) -> Sample:
+def _centres(
+    folder: Folder, parts: list[NDArray[Any]], rows: NDArray[np.int64], n_cells: int, cosine: bool
+) -> None:
     """Coarse k-means."""
     import faiss
 
@@ -93,7 +124,7 @@ def _centres(parts: list[NDArray[Any]], rows: NDArray[np.int64], n_cells: int, c
         trial = np.random.default_rng(3).permutation(len(points))[: min(TRIALS, len(points) // 2 + 1)]
         home = faiss.knn(known[trial], means.centroids, 1)[1].ravel()
     centres = np.asarray(means.centroids, np.float32)
-    return Sample(centres, rows[trial], points[trial], home.astype(np.int64))
+    Sample(centres, rows[trial], points[trial], home.astype(np.int64)).save(folder)
 
 
 def directions(points: NDArray[Any], cosine: bool) -> NDArray[np.float32]:
@@ -110,7 +141,6 @@ def deal_rows(
     folder: Folder,
     chunks: list[Any],
     sizes: NDArray[np.int64],
-    found: Any,
     k: int,
     cosine: bool,
 ) -> tuple[Deal, Truth]:
@@ -119,7 +149,7 @@ def deal_rows(
     answers = tasks.run(
         "shuffle",
         _deal_chunk,
-        [(folder, t, int(first[t]), chunk, found, k, cosine) for t, chunk in enumerate(chunks)],
+        [(folder, t, int(first[t]), chunk, k, cosine) for t, chunk in enumerate(chunks)],
     )
     counts = np.stack([a["counts"] for a in answers])
     squares = np.concatenate([a["squares"] for a in answers], axis=1)
@@ -128,13 +158,11 @@ def deal_rows(
     return Deal(folder, counts), Truth(np.take_along_axis(squares, order, 1), reach)
 
 
-def _deal_chunk(
-    folder: Folder, t: int, first: int, chunk: Any, found: Sample, k: int, cosine: bool
-) -> dict[str, Any]:
+def _deal_chunk(folder: Folder, t: int, first: int, chunk: Any, k: int, cosine: bool) -> dict[str, Any]:
     import faiss
 
+    found = Sample.load(folder)
     points = np.asarray(chunk)
-    _refuse_strange(points, first, cosine)
     n_cells = len(found.centres)
     with whole_worker():
         known = directions(points, cosine)

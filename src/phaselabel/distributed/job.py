@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster, get_client
 from phaselabel._kernels import STATE
 from phaselabel.confidence import Calibration, calibrate, held_back
 from phaselabel.distributed.assembly import assemble, forget_scaffolding, group_cells
-from phaselabel.distributed.cells import chunks_of, deal_rows, sample
+from phaselabel.distributed.cells import Truth, chunks_of, deal_rows, sample
 from phaselabel.distributed.crew import Crew
 from phaselabel.distributed.deal import Deal
 from phaselabel.distributed.descent import DistributedDescent, Labels
@@ -195,48 +195,55 @@ class Job:
     # -- graph
 
     def _graph(self, X: Any, settings: Settings, digest: str) -> tuple[Deal, dict[str, Any]]:
+        plan = self._plan(X, settings, digest)
         facts = self.folder.facts("graph.json")
-        if self._resume and facts is not None:
-            if facts["digest"] != digest:
-                raise ValueError(
-                    f"The checkpoint in {self.folder.path} is of other data, labels or settings; repeat "
-                    "what it was made with, or start anew in another folder."
-                )
-            deal = Deal.load(self.folder)
-            assert deal is not None
-            return deal, facts
-        if not self._resume and self.folder.has("graph.json"):
+        if facts is None:
+            deal, truth = self._dealt(X, plan, settings)
+            searched = search_cells(
+                self._tasks, deal, truth, plan.n_neighbors, settings.scale_neighbor, FAST[settings.metric],
+                settings.recall,
+            )  # fmt: skip
+            sizes = deal.counts.sum(axis=0)
+            deal = Deal(self.folder, deal.counts, group_cells(searched.edges, sizes, plan.n_blocks))
+            edges, cut = assemble(self._tasks, deal)
+            deal.save()
+            facts = {"recall": searched.recall, "edges": edges, "cut": cut}
+            self.folder.note("graph.json", facts)
+            forget_scaffolding(deal)
+        loaded = Deal.load(self.folder)
+        assert loaded is not None
+        return loaded, facts
+
+    def _plan(self, X: Any, settings: Settings, digest: str) -> "Plan":
+        """How the job is cut up: as it was, if it goes on from what is in the folder."""
+        earlier = self.folder.facts("plan.json")
+        if earlier is not None and not self._resume:
             raise FileExistsError(
                 f"{self.folder.path} holds a checkpoint already; go on from it (resume=True or --resume), or "
                 "choose an empty folder."
             )
-        plan = Plan.of(X, settings.n_neighbors, self._tasks.workers())
+        if earlier is not None and earlier.pop("digest") != digest:
+            raise ValueError(
+                f"The checkpoint in {self.folder.path} is of other data, labels or settings; repeat what it "
+                "was made with, or start anew in another folder."
+            )
+        plan = Plan(**earlier) if earlier else Plan.of(X, settings.n_neighbors, self._tasks.workers())
+        self.folder.note("plan.json", {**vars(plan), "digest": digest})
         log.info("%d rows in %d cells and %d blocks.", plan.n_rows, plan.n_cells, plan.n_blocks)
+        return plan
+
+    def _dealt(self, X: Any, plan: "Plan", settings: Settings) -> tuple[Deal, Truth]:
+        """The rows in the folder, sorted by cell."""
+        if self.folder.has("deal/counts.npy"):
+            return Deal(self.folder, self.folder.load("deal/counts.npy")), Truth.load(self.folder)
         chunks, sizes = chunks_of(X, plan.chunk_bytes)
         cosine = FAST[settings.metric] == "cosine"
         most = int(min(plan.chunk_bytes, 64e6) // (X.dtype.itemsize * plan.width))
-        found = sample(self._tasks, chunks, sizes, plan.n_cells, most, cosine)
-        k = settings.n_neighbors
-        deal, truth = deal_rows(self._tasks, self.folder, chunks, sizes, found, k, cosine)
-        searched = search_cells(
-            self._tasks,
-            deal,
-            found,
-            truth,
-            k,
-            settings.scale_neighbor,
-            FAST[settings.metric],
-            settings.recall,
-        )
-        deal = Deal(
-            self.folder, deal.counts, group_cells(searched.edges, deal.counts.sum(axis=0), plan.n_blocks)
-        )
-        edges, cut = assemble(self._tasks, deal)
-        deal.save()
-        facts = {"digest": digest, "recall": searched.recall, "edges": edges, "cut": cut}
-        self.folder.note("graph.json", facts)
-        forget_scaffolding(deal)
-        return deal, facts
+        sample(self._tasks, self.folder, chunks, sizes, plan.n_cells, most, cosine)
+        deal, truth = deal_rows(self._tasks, self.folder, chunks, sizes, plan.n_neighbors, cosine)
+        truth.save(self.folder)
+        self.folder.save("deal/counts.npy", deal.counts)
+        return deal, truth
 
     @staticmethod
     def _digest(X: Any, rows: NDArray[Any], arms: NDArray[Any], settings: Settings) -> str:

@@ -37,7 +37,6 @@ def near_file(cell: int, what: str) -> str:
 def search_cells(
     tasks: Tasks,
     deal: Deal,
-    found: Any,
     truth: Truth,
     k: int,
     scale_neighbor: int | None,
@@ -55,7 +54,7 @@ def search_cells(
     answers = tasks.run(
         "search",
         _search_cell,
-        [(deal, int(c), found, truth, reach, k, scale_neighbor, metric, within) for c in cells],
+        [(deal, int(c), reach, k, scale_neighbor, metric, within) for c in cells],
     )
     edges = np.zeros((deal.counts.shape[1],) * 2, np.int64)
     for cell, answer in zip(cells, answers):
@@ -70,8 +69,6 @@ def search_cells(
 def _search_cell(
     deal: Deal,
     cell: int,
-    found: Sample,
-    truth: Truth,
     reach: float,
     k: int,
     scale_neighbor: int | None,
@@ -101,7 +98,7 @@ def _search_cell(
         "edges": np.bincount(here, minlength=deal.counts.shape[1]),
         "guests": len(ids) - len(own),
         "seconds": seconds,
-        **_hits(neighbors, rows[own], found, truth, metric),
+        **_hits(neighbors, rows[own], Sample.load(folder), Truth.load(folder), metric),
     }
     folder.note(done, {**answer, "edges": answer["edges"].tolist()})
     return answer
