@@ -217,3 +217,14 @@ def test_a_strange_number_is_refused_with_its_row(client):
     X[321, 2] = np.nan
     with pytest.raises(ValueError, match="Row 321 of X"):
         pl.GinzburgLandauClassifier().fit(da.from_array(X, chunks=(200, -1)), y)
+
+
+def test_blocks_may_be_renumbered_for_the_cache(problem, monkeypatch):
+    graph, labels, _ = problem
+    monkeypatch.setattr("phaselabel.distributed.blocks.FITS_CACHE", 100)
+    # In this very process, so that the patch is seen.
+    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        found = minimize(graph, labels, client, sweeps_per_round=1, n_blocks=3)
+        expected = pl.minimize(graph, labels)
+        np.testing.assert_array_equal(found.height.compute(), expected.height)
+        np.testing.assert_array_equal(found.arm.compute(), expected.arm)

@@ -5,15 +5,16 @@ from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
-from distributed import get_worker
 from distributed.protocol import to_serialize
 from distributed.utils import sync
 from numpy.typing import NDArray
 
+from distributed import get_worker
 from phaselabel import _kernels
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.pieces import piece_file
 from phaselabel.distributed.tasks import use_threads
+from phaselabel.graph.graph import FITS_CACHE, in_walking_order
 from phaselabel.patch import Patch
 from phaselabel.star import LEAF
 
@@ -36,14 +37,23 @@ class Block:
         names = ("indptr", "indices", "weights", "row_sums", "owners")
         indptr, indices, weights, row_sums, owners = (folder.load(piece_file(number, n)) for n in names)
         self._folder, self.number, self._n_classes = folder, number, n_classes
-        self._patch = Patch((indptr, indices, weights), row_sums, n_classes, boundary=len(owners), size=size)
+        # Rows are renumbered for the cache; nobody outside sees it.
+        h = len(owners)
+        order, csr = np.arange(len(row_sums)), (indptr, indices, weights)
+        if len(order) > FITS_CACHE:
+            order, csr = in_walking_order(csr, fixed=h)
+        self._order = order[h:] - h
+        self._rank = np.empty(len(self._order), np.int64)
+        self._rank[self._order] = np.arange(len(self._order))
+        self._patch = Patch(csr, row_sums[order], n_classes, boundary=h, size=size)
         self._held: dict[int, NDArray[np.void]] = {}
         peers = np.unique(owners)
         cuts = np.searchsorted(owners, np.append(peers, np.iinfo(np.int64).max))
         self._halo = {int(p): slice(a, b) for p, a, b in zip(peers, cuts, cuts[1:])}
         # Whom another block reads here is who has an edge to it: the graph is symmetric.
         self._read_by = {
-            p: np.unique(indices[indptr[part.start] : indptr[part.stop]]) for p, part in self._halo.items()
+            p: h + self._rank[np.unique(indices[indptr[part.start] : indptr[part.stop]]).astype(np.int64) - h]
+            for p, part in self._halo.items()
         }
         self._addresses: dict[int, Address] = {}
         self._published = self._fetched = 0
@@ -78,13 +88,14 @@ class Block:
         patch = self._patch
         known = np.full(len(patch.front), -1, np.int32)
         mu = np.zeros(len(patch.front))
-        known[rows + patch.boundary], mu[rows + patch.boundary] = labels, fidelity
+        here = patch.boundary + self._rank[rows]
+        known[here], mu[here] = labels, fidelity
         state = self._at_hub(len(patch.front))
         trusted = mu > 0
         state["arm"][trusted], state["height"][trusted] = known[trusted], LEAF
         patch.start(state, known, mu)
         self._held.clear()
-        self._begin(state[patch.boundary :])
+        self._begin(state[patch.boundary :][self._rank])
 
     def restore(self, sweep: int) -> None:
         """Go back to a checkpoint."""
@@ -98,7 +109,7 @@ class Block:
         for kept in others:
             self._folder.save(_state_file(self.number, sweep, kept), self._held[kept])
         self._folder.note(_held_file(self.number, sweep), others)
-        self._folder.save(_state_file(self.number, sweep, sweep), self._own)
+        self._folder.save(_state_file(self.number, sweep, sweep), self._own[self._rank])
 
     def forget(self, sweep: int) -> None:
         """Remove a checkpoint."""
@@ -107,7 +118,7 @@ class Block:
     def hold(self, sweep: int) -> NDArray[np.int64]:
         """Keep a copy of the state, and of the one held before; answer the classes' sizes."""
         self._held = {s: self._held[s] for s in sorted(self._held)[-1:] if s < sweep}
-        self._held[sweep] = self._own.copy()
+        self._held[sweep] = self._own[self._rank]
         arm = self._own["arm"]
         return np.bincount(arm[arm >= 0], minlength=self._n_classes)
 
@@ -193,7 +204,7 @@ class Block:
             ends = indptr[b + rows.start : b + rows.stop + 1]
             _kernels.vote_shares(ends, indices, weights, self._patch.front, votes)
             out[rows] = votes[np.arange(len(votes)), arm[rows]]
-        self._folder.save(pattern.format(self.number), np.where(arm >= 0, out, 0.0))
+        self._folder.save(pattern.format(self.number), np.where(arm >= 0, out, 0.0)[self._rank])
 
     # -- inside
 
@@ -216,7 +227,7 @@ class Block:
         """Take a state; until news comes others, and we to them, are thought to be at the hub."""
         self._forget()
         self._patch.front[: self._patch.boundary] = self._at_hub(self._patch.boundary)
-        self._own[:] = state
+        self._own[:] = state[self._order]
         self.publish()
 
     def _ready(self) -> float:

@@ -17,6 +17,9 @@ from phaselabel import _graph_kernels as kernels
 #: So many vertices' states (8 bytes each) stay in a core's own cache; larger graphs are renumbered.
 FITS_CACHE = 150_000
 
+#: Row ends, columns, weights.
+Csr = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -209,13 +212,7 @@ class Graph:
         indptr, indices, weights = self.csr
         if self.n_vertices <= FITS_CACHE:
             return np.arange(self.n_vertices, dtype=indices.dtype), self.csr
-        order = kernels.breadth_first_order(indptr, indices)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order), dtype=order.dtype)
-        ends = np.concatenate([[0], np.cumsum(np.diff(indptr)[order], dtype=np.int64)]).astype(indptr.dtype)
-        renumbered = ends, np.empty_like(indices), np.empty_like(weights)
-        kernels.renumber(indptr, indices, weights, order, rank, *renumbered)
-        return order, renumbered
+        return in_walking_order((indptr, indices, weights))
 
     @cached_property
     def row_sums(self) -> NDArray[np.float64]:
@@ -252,6 +249,19 @@ class Graph:
             f"Graph({self.n_vertices} vertices, {self.n_edges} edges, "
             f"{self.n_components} component{'s' if self.n_components != 1 else ''})"
         )
+
+
+def in_walking_order(csr: Csr, fixed: int = 0) -> tuple[NDArray[Any], Csr]:
+    """Rows in the order of a breadth-first walk, the first ``fixed`` left in place; and the matrix."""
+    indptr, indices, weights = csr
+    walk = kernels.breadth_first_order(indptr, indices)
+    order = np.concatenate([np.arange(fixed, dtype=walk.dtype), walk[walk >= fixed]]) if fixed else walk
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order), dtype=order.dtype)
+    ends = np.concatenate([[0], np.cumsum(np.diff(indptr)[order], dtype=np.int64)]).astype(indptr.dtype)
+    renumbered = ends, np.empty_like(indices), np.empty_like(weights)
+    kernels.renumber(indptr, indices, weights, order, rank, *renumbered)
+    return order, renumbered
 
 
 def row_totals(matrix: sparse.csr_array) -> NDArray[np.float64]:
