@@ -119,8 +119,8 @@ class Block:
         """Keep a copy of the state, and of the one held before; answer the classes' sizes."""
         self._held = {s: self._held[s] for s in sorted(self._held)[-1:] if s < sweep}
         self._held[sweep] = self._own[self._rank]
-        arm = self._own["arm"]
-        return np.bincount(arm[arm >= 0], minlength=self._n_classes)
+        arm = self._own["arm"].astype(np.int32)
+        return np.bincount(arm + 1, minlength=self._n_classes + 1)[1:]
 
     def write(self, sweep: int, pattern: str) -> None:
         """Write a state that is held, for all to read."""
@@ -195,7 +195,7 @@ class Block:
         """Write the share of every row's own class in its neighbours' vote."""
         self._ready()
         indptr, indices, weights = self._patch.csr
-        arm, b = self._own["arm"], self._patch.boundary
+        arm, b = self._own["arm"].astype(np.int32), self._patch.boundary
         out = np.zeros(len(arm))
         step = max(1, 10_000_000 // self._n_classes)
         for start in range(0, len(arm), step):

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from math import fsum
 from statistics import median
 from time import perf_counter
 from typing import Any, Literal
@@ -10,6 +11,7 @@ import numpy as np
 from distributed import Client
 from numpy.typing import ArrayLike, NDArray
 
+from phaselabel._kernels import STATE, TALLY
 from phaselabel.descent import Descent
 from phaselabel.distributed.crew import Crew, WorkerLost
 from phaselabel.distributed.deal import Deal
@@ -25,7 +27,7 @@ log = logging.getLogger(__name__)
 
 #: How many sweeps a boundary may be frozen: one of these, the smallest that keeps exchanging below SHARE of
 #: the time.
-STALENESS, SHARE = (1, 2, 3, 5, 10), 0.2
+STALENESS, SHARE = (1, 2, 3, 5), 0.2
 
 #: Sweeps from one checkpoint to the next, and losses of workers between two before giving up.
 INTERVAL, MOST_LOSSES = 50, 20
@@ -190,7 +192,7 @@ class DistributedDescent(Descent):
                 self._stale = 0
             parts = self._round("look", climb, sweeps=1, last=False)
             # Whole numbers add up exactly; sums of energies, correctly rounded, depend on no order of blocks.
-            found = {name: _total(part[name] for part in parts) for name in _LOOKED}
+            found = {name: fsum(part[name] for part in parts) for name in TALLY.names or ()}
             self._looks[self.n_iter] = found
         self.n_iter += 1
         return found
@@ -336,18 +338,7 @@ class DistributedDescent(Descent):
         log.info("Going on from sweep %d.", self._past)
 
 
-_LOOKED = ("smoothing", "potential", "fidelity", "unsettled", "moving", "waiting")
-
-
-def _total(values: Any) -> float:
-    import math
-
-    return math.fsum(values)
-
-
 def _field(deal: Deal, chunk: int, pattern: str, field: str) -> NDArray[Any]:
-    from phaselabel._kernels import STATE
-
     return deal.collected(chunk, pattern, STATE)[field]
 
 

@@ -331,7 +331,7 @@ def _confidence(
 ) -> NDArray[np.float64]:
     """The probability that each row's label is right; 0 for whom no label reaches."""
     share = deal.collected(chunk, votes, np.float64)
-    arm = deal.collected(chunk, states, STATE)["arm"]
+    arm = deal.collected(chunk, states, STATE)["arm"].astype(np.int32)
     sure = np.maximum(calibration(share), 1 / n_classes) if n_classes > 1 else np.ones(len(arm))
     first, last = deal.first_rows[chunk : chunk + 2]
     here = slice(*np.searchsorted(rows, [first, last]))

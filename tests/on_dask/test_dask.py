@@ -88,10 +88,10 @@ def test_every_worker_may_be_killed_once(problem, reference):
         victims = list(client.run(os.getpid).values())
 
         def kill(sweep, state, energy):
-            if sweep in (20, 40):
+            if sweep in (15, 30):
                 os.kill(victims.pop(), signal.SIGKILL)
 
-        found = minimize(graph, labels, client, sweeps_per_round=1, interval=10, callbacks=kill, max_iter=50)
+        found = minimize(graph, labels, client, sweeps_per_round=1, interval=10, callbacks=kill, max_iter=45)
         assert not victims
         arm, height, *_ = whole_until(client, graph, labels)
         np.testing.assert_array_equal(found.arm.compute(), arm)
@@ -99,7 +99,7 @@ def test_every_worker_may_be_killed_once(problem, reference):
 
 
 def whole_until(client, graph, labels):
-    return client.submit(whole, graph.weights, labels, max_iter=50).result()
+    return client.submit(whole, graph.weights, labels, max_iter=45).result()
 
 
 class Stop(Exception):
@@ -111,7 +111,7 @@ def test_a_run_goes_on_from_its_checkpoint(client, problem, reference, tmp_path)
     options = {"sweeps_per_round": 1, "interval": 10, "folder": tmp_path, "workers": some_workers(client, 2)}
 
     def stop(sweep, state, energy):
-        if sweep == 30:
+        if sweep == 20:
             raise Stop
 
     with pytest.raises(Stop):
