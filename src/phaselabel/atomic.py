@@ -3,8 +3,9 @@
 import errno
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 #: What is being written now; an interrupt that cannot wait for the writer removes these.
@@ -80,8 +81,10 @@ def on_abandon(do: Callable[[], None]) -> None:
 def abandon() -> None:
     """Remove everything half-written, at once."""
     for do in _farewells:
-        with suppress(Exception):
-            do()
+        # Whoever is to be told may not listen any more.
+        farewell = threading.Thread(target=do, daemon=True)
+        farewell.start()
+        farewell.join(3)
     for part in list(_unfinished):
         _remove(part)
 

@@ -212,7 +212,7 @@ def _write(
         part.mkdir()
         if kind == ".zarr":
             for label, answer in zip(found_names(name), answers):
-                answer.to_zarr(str(part), component=label)
+                answer.to_zarr(str(part.absolute()), component=label)
             return
         # Parquet goes on standing beside the rows it came from, so answers are cut where the rows were.
         sizes = source.X.chunks[0]

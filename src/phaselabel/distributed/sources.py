@@ -65,7 +65,7 @@ class ZarrSource(Source):
             raise ImportError("Reading Zarr needs zarr; install it with: pip install zarr") from None
         import dask.array as da
 
-        self.path, self.X = path, da.from_zarr(str(path))
+        self.path, self.X = path, da.from_zarr(str(path.absolute()))
         _refuse_shape(path, self.X.shape)
         self.described = f"Zarr, {self.X.shape[0]:,} rows, {self.X.shape[1]:,} features"
 
