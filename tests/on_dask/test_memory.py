@@ -10,12 +10,12 @@ LIMIT, WIDTH, CHUNK = 450 << 20, 16_384, 250
 
 
 def rows(block_info=None):
-    """Ten blurred patterns."""
+    """Forty blurred patterns, four to a class."""
     (start, stop), _ = block_info[None]["array-location"]
-    patterns = np.random.default_rng(0).random((10, WIDTH), np.float32)
+    patterns = np.random.default_rng(0).random((40, WIDTH), np.float32)
     rng = np.random.default_rng(start)
     blur = rng.random((stop - start, WIDTH), np.float32)
-    return patterns[np.arange(start, stop) % 10] + blur
+    return patterns[np.arange(start, stop) % 40] + blur
 
 
 def test_twice_the_memory_of_the_cluster(tmp_path):

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -9,9 +10,10 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+from distributed import Client, LocalCluster, get_client
+from distributed.utils import get_ip
 from numpy.typing import NDArray
 
-from distributed import Client, LocalCluster, get_client
 from phaselabel._kernels import STATE
 from phaselabel.confidence import Calibration, calibrate, held_back
 from phaselabel.distributed.assembly import assemble, forget_scaffolding, group_cells
@@ -343,10 +345,9 @@ def _confidence(
 
 def _one_machine(client: Client) -> bool:
     """Whether all workers are where we are, so that a temporary folder will do."""
-    import socket
-
-    hosts = {w.get("host") for w in client.scheduler_info(n_workers=-1)["workers"].values()}
-    here = {"127.0.0.1", "localhost", "::1", None}
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    hosts = {w.get("host") for address, w in workers.items() if not address.startswith("inproc://")}
+    here: set[Any] = {"127.0.0.1", "localhost", "::1", None}
     with suppress(OSError):
-        here |= {str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None)}
+        here |= {get_ip(), *(entry[4][0] for entry in socket.getaddrinfo(socket.gethostname(), None))}
     return hosts <= here
