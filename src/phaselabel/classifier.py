@@ -153,24 +153,7 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
         self.verbose = verbose
         self.dask_options = dask_options
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Label every row of ``X`` from the known entries of ``y``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, Graph or dask array
-            The rows, or what ``affinity`` says; a graph is "precomputed". A Dask array is labelled on its
-            cluster, by the same flow, and ``transduction_`` and ``confidence_`` are Dask arrays.
-        y : array-like of shape (n_samples,)
-            Labels of any type; ``unlabeled`` (or a missing value) where not known.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._fitted: Any = None
-        return self._fit_on_dask(X, y) if hasattr(X, "__dask_graph__") else super().fit(X, y)
+    _fitted: Any = None
 
     def _fit_on_dask(self, X: Any, y: Any) -> Self:
         from phaselabel.distributed.fitting import RemoteGraph, fit
@@ -188,7 +171,8 @@ class GinzburgLandauClassifier(Insight, GraphClassifier):
             fidelity=self.fidelity, step=self.step, max_iter=self.max_iter, tol=self.tol,
             callbacks=checked_callbacks(self.callbacks),
         )  # fmt: skip
-        self._fitted = fitted = fit(X, y, settings, self.unlabeled, self.dask_options)
+        fitted = fit(X, y, settings, self.unlabeled, self.dask_options)
+        self._fitted = fitted
         self.classes_, self.solution_ = fitted.classes, fitted.outcome.solution
         self.graph_: Any = RemoteGraph(fitted)
         self.neighbor_recall_, self.n_features_in_ = fitted.outcome.recall, int(X.shape[1])

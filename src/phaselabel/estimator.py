@@ -42,8 +42,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Graph
-            The rows, or what ``affinity`` says; a graph is "precomputed".
+        X : array-like, sparse matrix, Graph or dask array
+            The rows, or what ``affinity`` says; a graph is "precomputed". ``GinzburgLandauClassifier`` labels
+            a Dask array on its cluster; ``transduction_`` and ``confidence_`` are Dask arrays then.
         y : array-like of shape (n_samples,)
             Labels of any type; ``unlabeled`` (or a missing value) where not known.
 
@@ -52,6 +53,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         self : object
             The fitted estimator.
         """
+        if hasattr(X, "__dask_graph__"):
+            return self._fit_on_dask(X, y)
+        self.__dict__.pop("_fitted", None)  # of an earlier fit on a Dask array
         X, y = self._validated(X, y)
         classes, labels = encode(y, self.unlabeled)
         self._check_flow(labels, classes)
@@ -114,6 +118,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         It holds plain arrays and JSON, no pickle; ``callbacks`` and ``random_state`` are not kept.
         """
         storage.save(self, path, overwrite=overwrite)
+
+    def _fit_on_dask(self, X: Any, y: Any) -> Self:
+        raise ValueError(f"{type(self).__name__} does not take Dask arrays; GinzburgLandauClassifier does.")
 
     @abstractmethod
     def _check_flow(self, labels: NDArray[np.int32], classes: NDArray[Any]) -> None:
