@@ -10,8 +10,8 @@ from scipy import sparse
 import phaselabel as pl
 from tablefiles import write_customers
 
-#: The fixtures that drive the studio in a browser.
-pytest_plugins = ("driving",)
+#: The fixtures that drive the studio in a browser, and that start a cluster.
+pytest_plugins = ("driving", "clusters")
 
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")
