@@ -5,11 +5,11 @@ from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
+from distributed import get_worker
 from distributed.protocol import to_serialize
 from distributed.utils import sync
 from numpy.typing import NDArray
 
-from distributed import get_worker
 from phaselabel import _kernels
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.pieces import piece_file
