@@ -138,4 +138,6 @@ def shoot(page, name):
     folder = os.environ.get("STUDIO_SHOTS")
     if folder:
         place = SHOTS if folder == "1" else Path(folder)
+        page.wait_for_function("() => [...document.images].every(i => i.complete || i.loading === 'lazy')")
+        page.wait_for_timeout(1000)  # for those that are loaded as they come into sight
         page.screenshot(path=place / f"studio-{name}.jpg", type="jpeg", quality=82)
