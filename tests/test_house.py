@@ -25,7 +25,7 @@ atomic storage
 labels
 distributed distributed.folder distributed.tasks distributed.deal distributed.pieces
 distributed.cells distributed.search distributed.assembly
-distributed.blocks distributed.crew distributed.descent distributed.job distributed.fitting
+distributed.blocks distributed.crew distributed.descent distributed.flow distributed.job distributed.fitting
 estimator classifier selection regression binary
 segmentation.marks segmentation.features segmentation.files segmentation.reduction
 segmentation.output segmentation.pipeline segmentation

@@ -13,6 +13,7 @@ from phaselabel import __version__
 from phaselabel.atomic import replacing
 from phaselabel.graph import nearest_neighbors
 from phaselabel.holdout import HeldOut, hold_out
+from phaselabel.strategy import purity
 
 #: Okabe-Ito, distinct for colour-blind readers too; classes beyond these share a grey.
 COLORS = (
@@ -225,9 +226,9 @@ def _graph_facts(model: Any, labels: Any) -> list[tuple[str, str]]:
         ),
         ("parts with a label", f"{lit:,} of {len(sizes):,}"),
     ]
-    purity = _purity(graph, labels)
-    if purity is not None:
-        facts.append(("edges between known labels that join one class", f"{purity:.1%}"))
+    share = purity(graph, labels, enough=1)
+    if share is not None:
+        facts.append(("edges between known labels that join one class", f"{share:.1%}"))
     return facts
 
 
@@ -245,15 +246,6 @@ def _recall(model: Any, sample: int = 100) -> float | None:
         joined += int((model.graph_.weights[[row]][:, others].data > 0).sum())
         total += len(others)
     return joined / total
-
-
-def _purity(graph: Any, labels: Any) -> float | None:
-    """Among edges that join two known labels, the share that joins equal ones."""
-    known = np.flatnonzero(labels >= 0)
-    inner = graph.weights[known][:, known].tocoo()
-    if not inner.nnz:
-        return None
-    return float(np.mean(labels[known[inner.row]] == labels[known[inner.col]]))
 
 
 def _picture(X: Any, arm: Any, labels: Any, names: list[str]) -> dict[str, Any]:

@@ -62,11 +62,11 @@ def is_few(labels: NDArray[np.int32], n_classes: int) -> bool:
     return n_classes > 1 and known <= FEW * n_classes and len(labels) * n_classes <= LARGEST
 
 
-def purity(graph: Graph, labels: NDArray[np.int32]) -> float | None:
-    """The share of the edges between known labels that join one class; None if they are too few to tell."""
+def purity(graph: Graph, labels: NDArray[np.int32], enough: int = ENOUGH) -> float | None:
+    """The share of the edges between known labels that join one class; None if they are not ``enough``."""
     known = np.flatnonzero(labels >= 0)
     edges = graph.weights[known][:, known].tocoo()
-    if edges.nnz < 2 * ENOUGH:
+    if edges.nnz < 2 * enough:
         return None
     return float(np.mean(labels[known][edges.row] == labels[known][edges.col]))
 

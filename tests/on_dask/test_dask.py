@@ -12,7 +12,7 @@ from dask.distributed import Client, LocalCluster
 import phaselabel as pl
 from clusters import blobs
 from phaselabel.distributed.assembly import group_cells
-from phaselabel.distributed.descent import minimize
+from phaselabel.distributed.flow import minimize
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.pieces import split
 

@@ -16,7 +16,7 @@ from phaselabel.distributed.pieces import piece_file
 from phaselabel.distributed.tasks import use_threads
 from phaselabel.graph.graph import FITS_CACHE, in_walking_order
 from phaselabel.patch import Patch
-from phaselabel.star import LEAF
+from phaselabel.star import LEAF, State
 
 #: Where to find a block: the address of its worker, and its name there.
 Address = tuple[str, str]
@@ -119,8 +119,7 @@ class Block:
         """Keep a copy of the state, and of the one held before; answer the classes' sizes."""
         self._held = {s: self._held[s] for s in sorted(self._held)[-1:] if s < sweep}
         self._held[sweep] = self._own[self._rank]
-        arm = self._own["arm"].astype(np.int32)
-        return np.bincount(arm + 1, minlength=self._n_classes + 1)[1:]
+        return State.from_packed(self._own).sizes(self._n_classes)
 
     def write(self, sweep: int, pattern: str) -> None:
         """Write a state that is held, for all to read."""
