@@ -18,7 +18,8 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 #: The pipeline from the bottom up: a module may import only what stands before it.
 ORDER = """
 _kernels _graph_kernels
-graph.graph graph.rows graph.bridges graph.exact graph.shortlist graph.neighbors graph.weights graph
+graph.graph graph.rows graph.bridges graph.exact graph.inverted graph.shortlist graph.neighbors graph.weights
+graph
 star energy patch descent flow callbacks
 _few_label_kernels sizes spread guard strategy confidence query insight
 atomic storage

@@ -147,8 +147,6 @@ def measure_sparse(q_indptr, q_columns, q_data, rows, indptr, columns, data, ids
 
 # -- shortlists from cells -----------------------------------------------------------------------------
 
-#: Queries whose cells are gathered together: fixed, so that the result doesn't depend on threads.
-_TOGETHER = 2_048
 #: Queries and rows of one matrix product, which shall stay in the cache.
 _TALL, _WIDE = 256, 1_024
 #: Distances that are compared with the last of a list at once.
@@ -172,20 +170,16 @@ def _keep(products, lead, tails, names, ids, squares):  # type: ignore[no-untype
     """Update a list with the rows at ``lead + tails - 2 products``, most of which are too far."""
     two = np.float32(2)
     bound = squares[squares.size - 1] - lead
-    whole = products.size - products.size % _CHUNK
-    for start in range(0, whole, _CHUNK):
+    for start in range(0, products.size, _CHUNK):
+        stop = min(start + _CHUNK, products.size)
         near = np.int32(0)
-        for j in range(_CHUNK):
-            near |= np.int32(tails[start + j] - two * products[start + j] < bound)
+        for j in range(start, stop):
+            near |= np.int32(tails[j] - two * products[j] < bound)
         if near:
-            for j in range(start, start + _CHUNK):
+            for j in range(start, stop):
                 if tails[j] - two * products[j] < bound:
                     _push(ids, squares, names[j], lead + tails[j] - two * products[j])
                     bound = squares[squares.size - 1] - lead
-    for j in range(whole, products.size):
-        if tails[j] - two * products[j] < bound:
-            _push(ids, squares, names[j], lead + tails[j] - two * products[j])
-            bound = squares[squares.size - 1] - lead
 
 
 @_kernel()
@@ -202,17 +196,19 @@ def _seen_from(mean, rows, numbers, out, squares):  # type: ignore[no-untyped-de
 
 @_kernel()
 def _askers(probes, n_cells):  # type: ignore[no-untyped-def]
-    """Who opens which cell: the queries of cell c are ``asked[start[c]:start[c + 1]]``."""
+    """Who opens which cell: the queries of cell c are ``asked[start[c]:start[c + 1]]``; nobody opens -1."""
     start = np.zeros(n_cells + 1, np.int64)
     for c in probes.flat:
-        start[c + 1] += 1
+        if c >= 0:
+            start[c + 1] += 1
     start = np.cumsum(start)
     filled = start[:-1].copy()
     asked = np.empty(probes.size, np.int64)
     for t in range(probes.shape[0]):
         for c in probes[t]:
-            asked[filled[c]] = t
-            filled[c] += 1
+            if c >= 0:
+                asked[filled[c]] = t
+                filled[c] += 1
     return start, asked
 
 
@@ -243,17 +239,16 @@ def _open_cells(points, names, first, means, queries, probes, ids, squares):  # 
 
 
 @_kernel(parallel=True)
-def scan_cells(points, names, first, means, queries, probes, ids, squares):  # type: ignore[no-untyped-def]
-    """For each query, the nearest rows of the cells it opens; ``probes`` names them, the nearest first.
+def scan_cells(points, names, first, means, queries, probes, together, ids, squares):  # type: ignore[no-untyped-def]
+    """Put the nearest rows of the cells that each query opens in its list, which is in order already.
 
-    ``points`` are sorted by cell, those of cell c start at ``first[c]``; ``names`` are their numbers. A list
-    that isn't filled ends in -1.
+    ``points`` are sorted by cell, those of cell c start at ``first[c]``; ``names`` are their numbers.
+    ``probes`` names the cells, the nearest first, -1 for none. So many queries as ``together`` says are
+    compared with a cell at once, whatever the number of threads.
     """
-    n_blocks = (queries.shape[0] + _TOGETHER - 1) // _TOGETHER
+    n_blocks = (queries.shape[0] + together - 1) // together
     for b in nb.prange(n_blocks):
-        mine = slice(b * _TOGETHER, min((b + 1) * _TOGETHER, queries.shape[0]))
-        ids[mine] = -1
-        squares[mine] = np.inf
+        mine = slice(b * together, min((b + 1) * together, queries.shape[0]))
         # After everybody's own cell few candidates of the others are near enough to be inserted.
         for part in (probes[mine, :1], probes[mine, 1:]):
             _open_cells(points, names, first, means, queries[mine], part, ids[mine], squares[mine])

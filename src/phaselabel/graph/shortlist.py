@@ -9,10 +9,13 @@ from threadpoolctl import threadpool_limits
 
 from phaselabel import _graph_kernels as kernels
 from phaselabel.graph.exact import Found, Task
+from phaselabel.graph.inverted import InvertedFile, Lists
 from phaselabel.graph.rows import Rows
 
 #: Rows whose true neighbours are found: a third to choose the settings, the others to measure the recall.
 TRIALS = 576
+#: n rows are sorted into so many times n^0.7 cells.
+CELLS = 0.1
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class Settings:
 
     width: int
     n_cells: int
+    groups: int
     probes: int
     shortlist: int
     limit: int
@@ -33,22 +37,22 @@ class Settings:
     @property
     def exhaustive(self) -> bool:
         """Whether nothing is left to be opened, and shortlists are long beyond need."""
-        return self.probes >= self.n_cells and self.shortlist >= self.limit
+        return min(self.probes, self.groups) >= self.n_cells and self.shortlist >= self.limit
 
     def harder(self) -> "Settings":
-        """Half as much again of everything."""
+        """A quarter more of everything."""
         return replace(
             self,
-            probes=min(self.probes + self.probes // 2 + 1, self.n_cells),
-            shortlist=min(self.shortlist + self.shortlist // 2 + 1, self.limit),
+            groups=min(self.groups + self.groups // 4 + 1, self.n_cells),
+            probes=min(self.probes + self.probes // 4 + 1, self.n_cells),
+            shortlist=min(self.shortlist + self.shortlist // 4 + 1, self.limit),
         )
 
 
 class Shortlists:
-    """The points projected on their main directions and sorted into cells (an inverted file).
+    """The points projected on their main directions and sorted into the cells of an inverted file.
 
-    ``projected`` is in the order of the cells, so that neighbours are close in memory, too: its entry a is
-    row ``order[a]``, row i is its entry ``place[i]``, and cell c starts at ``first[c]``.
+    There neighbours are close in memory, too. Row i is entry ``place[i]`` of the file.
     """
 
     def __init__(self, task: Task, width: int = 64) -> None:
@@ -62,7 +66,9 @@ class Shortlists:
         for part, block in task.points.blocks(min(task.block_rows(8 * task.points.width), 8_192)):
             np.matmul(block, self.directions, out=projected[part])
             self.trial.look(part.start, block)
-        self._sort_into_cells(projected)
+        self.file = InvertedFile(projected, max(1, round(CELLS * len(projected) ** 0.7)))
+        self.place = np.empty_like(self.file.order)
+        self.place[self.file.order] = np.arange(len(projected), dtype=np.int32)
 
     @staticmethod
     def memory(task: Task, width: int = 64) -> float:
@@ -72,123 +78,77 @@ class Shortlists:
         answer = 12 * task.n_neighbors * len(task.queries)
         return (index + answer + min(task.working_memory, 8_192 * 8 * task.points.width)) / 2**20
 
-    def _sort_into_cells(self, projected: NDArray[np.float32]) -> None:
-        import faiss
-
-        n = len(projected)
-        self.n_cells = max(1, round(0.1 * n**0.7))
-        means = faiss.Kmeans(
-            self.width, self.n_cells, niter=5, max_points_per_centroid=48, min_points_per_centroid=1, seed=1
-        )
-        means.train(projected)
-        self.means = means.centroids
-        self.quantizer = faiss.IndexFlatL2(self.width)
-        self.quantizer.add(self.means)
-        self.cell = self.quantizer.search(projected, 1)[1].ravel()
-        self.order = np.argsort(self.cell, kind="stable").astype(np.int32)
-        self.place = np.empty_like(self.order)
-        self.place[self.order] = np.arange(n, dtype=np.int32)
-        self.projected = projected[self.order]
-        self.first = np.concatenate([[0], np.cumsum(np.bincount(self.cell, minlength=self.n_cells))])
-
     def project(self, rows: Any) -> NDArray[np.float32]:
         """Queries on the main directions."""
         if self.task.itself:
-            return self.projected[self.place[rows]]
+            return self.file.rows[self.place[rows]]
         return np.ascontiguousarray(self.task.queries.block(rows) @ self.directions)
 
     def settings(self, recall: float) -> Settings:
-        """The cheapest settings that would have found this share of the trial rows' true neighbours."""
-        import faiss
-
+        """The cheapest settings that surely find this share of the trial rows' true neighbours."""
         sought, true = self.trial.for_choosing()
-        projected = self.project(sought)
-        gaps = faiss.pairwise_distances(projected, self.means)
-        place = np.argsort(np.argsort(gaps, axis=1, kind="stable"), axis=1)
-        cells = np.take_along_axis(place, self.cell[true], 1).ravel()  # cells to open for each neighbour
-        far = np.square(projected[:, None] - self.projected[self.place[true]]).sum(2)
+        projected, means = self.project(sought), self.file.means
+        home = self.file.cell[true]
+        cells = _place(projected, means.values, home)  # cells to open for each neighbour
+        groups = len(means)
+        if means.groups is not None:
+            group = _place(projected, means.groups.means.values, means.groups.cell[home])
+            few = 1 - 0.1 * (1 - recall)  # hardly any of the misses allowed are for the groups
+            groups = next(g for g in _ladder(1, int(group.max()) + 1) if _surely(group < g) >= few)
+            cells = np.where(group < groups, cells, len(means))
+        far = np.square(projected[:, None] - self.file.rows[self.place[true]]).sum(2)
         better = self._nearer(projected, far)  # and rows that stand before it in the projection
-        best = None
-        for probes in _ladder(int(cells.max()) + 1):
-            opened = cells < probes
-            if opened.mean() < recall:
-                continue
-            needed = np.sort(np.where(opened, better, np.iinfo(np.int64).max))
-            length = int(needed[int(np.ceil(recall * needed.size)) - 1]) + 1 + self.task.itself
-            cost = self.cost(probes, length)
-            if best is None or cost < best[0]:
-                best = (
-                    cost,
-                    Settings(
-                        self.width, self.n_cells, probes, max(length, self.task.reach), len(self.projected)
-                    ),
-                )
-        assert best is not None
-        return best[1]
+        enough = [
+            Settings(self.width, len(means), groups, probes, length, len(self.file.rows))
+            for probes in _ladder(1, min(int(cells.max()) + 1, len(means)))
+            for length in _ladder(self.task.reach, int(better.max()) + 1 + self.task.itself)
+            if _surely((cells < probes) & (better + self.task.itself < length)) >= recall
+        ]
+        return min(enough, key=self.cost)
 
     def _nearer(self, projected: NDArray[np.float32], far: NDArray[np.float32]) -> NDArray[np.int64]:
         import faiss
 
         counts = np.zeros(far.shape, np.int64)
         last = far.max(axis=1)
-        for start in range(0, len(self.projected), 16_384):
-            gaps = faiss.pairwise_distances(projected, self.projected[start : start + 16_384])
+        for start in range(0, len(self.file.rows), 16_384):
+            gaps = faiss.pairwise_distances(projected, self.file.rows[start : start + 16_384])
             for q in range(len(far)):
                 counts[q] += np.searchsorted(np.sort(gaps[q, gaps[q] < last[q]]), far[q])
-        return counts.ravel() - self.task.itself
+        return counts - self.task.itself
 
     def pays(self, settings: Settings) -> bool:
         """Whether comparing all rows, by matrix products that are several times as fast, would cost more."""
-        everybody = len(self.projected) * self.task.points.width / 6
-        return self.cost(settings.probes, settings.shortlist) < everybody
+        return self.cost(settings) < len(self.file.rows) * self.task.points.width / 6
 
-    def cost(self, probes: int, length: int) -> float:
+    def cost(self, settings: Settings) -> float:
         """What a query costs, in products of the re-rank; those of matrices are four times as fast."""
-        scanned = probes * len(self.projected) / self.n_cells
-        choosing = self.n_cells * self.width / 4 + 1_000 * probes
-        return scanned * (self.width + 16) / 4 + choosing + length * (self.task.points.width + 600)
+        scanned = settings.probes * len(self.file.rows) / settings.n_cells
+        ranked = settings.n_cells
+        if self.file.means.groups is not None:
+            n_groups = len(self.file.means.groups.means)
+            ranked = n_groups + settings.groups * settings.n_cells // n_groups
+        ranking = ranked * self.width / 4 + 1_000 * settings.probes
+        length = settings.shortlist
+        return scanned * (self.width + 16) / 4 + ranking + length * (self.task.points.width + 600)
+
+    def rehearse(self, settings: Settings) -> float:
+        """The recall that a search would have."""
+        found = self.task.empty()
+        self._answer(self.trial.for_measuring()[0], settings, found)
+        return self.recall(found)
 
     def search(self, settings: Settings) -> Found:
         """Open the nearest cells, list the nearest rows in the projection, and sort them by true distance."""
         task = self.task
         found = task.empty()
-        order = self.order if task.itself else np.arange(len(task.queries))
+        order = self.file.order if task.itself else np.arange(len(task.queries))
         step = min(task.block_rows(16 * settings.shortlist + 12 * settings.probes + 4 * self.width), 65_536)
-        single = task.points.fits_single and task.queries.fits_single
         for start in range(0, len(order), step):
-            rows, shortlist = self._shortlist(order[start : start + step], settings)
-            if single:  # chooses, and double precision has the last word on order and distance
-                task.rerank(rows, shortlist, found, np.float32)
-                shortlist = found[0][rows]
-            task.rerank(rows, shortlist, found)
-            # Where many rows are equal, the cells opened may hold too few others.
-            task.scan(rows[found[0][rows, -1] == kernels.NOBODY], found)
+            rows = order[start : start + step].astype(np.int64)
+            self._answer(rows, settings, found)
             task.tick(len(rows))
         return found
-
-    def _shortlist(
-        self, rows: NDArray[Any], settings: Settings
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Queries in the order of their nearest cells, and for each the nearest rows in the projection."""
-        projected = self.project(rows)
-        probes = self.quantizer.search(projected, settings.probes)[1]
-        order = np.argsort(probes[:, 0], kind="stable")
-        shape = len(rows), min(settings.shortlist, len(self.projected))
-        ids, squares = np.empty(shape, np.int32), np.empty(shape, np.float32)
-        import scipy.linalg.cython_blas  # noqa: F401 - the products' library, loaded so that it can be limited
-
-        with threadpool_limits(1, "blas"):
-            kernels.scan_cells(
-                self.projected,
-                self.order,
-                self.first,
-                self.means,
-                projected[order],
-                probes[order].astype(np.int32),
-                ids,
-                squares,
-            )
-        return rows[order].astype(np.int64), ids
 
     def recall(self, found: Found) -> float:
         """The share of true neighbours in the answer to rows that had no part in choosing the settings."""
@@ -198,6 +158,20 @@ class Shortlists:
         last = exact_found[1][sought, -1:] * (1 + 1e-6)
         return float((found[1][sought] <= last).mean())
 
+    def _answer(self, rows: NDArray[np.int64], settings: Settings, found: Found) -> None:
+        """Search for some queries."""
+        task = self.task
+        shortlist = self.file.nearest(
+            self.project(rows), settings.shortlist, settings.probes, settings.groups
+        )
+        if task.points.fits_single and task.queries.fits_single:
+            # Single precision chooses, and double has the last word on order and distance.
+            task.rerank(rows, shortlist, found, np.float32)
+            shortlist = found[0][rows]
+        task.rerank(rows, shortlist, found)
+        # Where many rows are equal, the cells opened may hold too few others.
+        task.scan(rows[found[0][rows, -1] == kernels.NOBODY], found)
+
 
 class _Trial:
     """Random queries and their true neighbours, found while the points pass by."""
@@ -206,18 +180,13 @@ class _Trial:
         self.task = task
         self.rows = np.random.default_rng(3).permutation(task.queries.sample(size, seed=2))
         self.sought = task.queries.block(self.rows)
-        self.squares = np.empty((len(self.rows), 0), np.float32)
-        self.ids = np.empty((len(self.rows), 0), np.int64)
+        self.lists = Lists(len(self.rows), min(task.reach, len(task.points)))
 
     def look(self, start: int, block: NDArray[np.float32]) -> None:
-        import faiss
-
-        near, ids = faiss.knn(self.sought, block, min(self.task.reach, len(block)))
-        self.squares = np.concatenate([self.squares, near], axis=1)
-        self.ids = np.concatenate([self.ids, ids + start], axis=1)
-        order = np.argsort(self.squares, axis=1, kind="stable")[:, : self.task.reach]
-        self.squares = np.take_along_axis(self.squares, order, 1)
-        self.ids = np.take_along_axis(self.ids, order, 1)
+        """Look at more rows: all of them are one cell, which everybody opens."""
+        numbers = np.arange(start, start + len(block), dtype=np.int32)
+        ends, mean = np.array([0, len(block)]), block.mean(axis=0, keepdims=True)
+        self.lists.look(block, numbers, ends, mean, self.sought, np.zeros((len(self.rows), 1), np.int32))
 
     def for_choosing(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """A third of the rows, and their neighbours."""
@@ -228,7 +197,7 @@ class _Trial:
         return self._part(slice(max(1, len(self.rows) // 3) if len(self.rows) > 1 else 0, None))
 
     def _part(self, which: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        rows, ids = self.rows[which], self.ids[which]
+        rows, ids = self.rows[which], self.lists.ids[which].astype(np.int64)
         if not self.task.itself:
             return rows, ids
         others = ids != rows[:, None]
@@ -249,10 +218,27 @@ def _directions(points: Rows, width: int) -> NDArray[np.float32]:
     return np.ascontiguousarray(basis @ turn[:, :width], np.float32)
 
 
-def _ladder(top: int) -> list[int]:
-    """1, 2, 3, ... in steps of about a fifth, up to ``top``."""
-    steps, value = [], 1
+def _place(
+    queries: NDArray[np.float32], means: NDArray[np.float32], sought: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How many means are nearer to a query than those sought."""
+    import faiss
+
+    gaps = faiss.pairwise_distances(queries, means)
+    place = np.argsort(np.argsort(gaps, axis=1, kind="stable"), axis=1)
+    return np.take_along_axis(place, sought, 1)
+
+
+def _surely(found: NDArray[np.bool_]) -> float:
+    """The share of neighbours found, less two standard errors; those of one row are missed together."""
+    share = found.mean(axis=1)
+    return float(share.mean() - 2 * share.std() / np.sqrt(len(share)))
+
+
+def _ladder(low: int, top: int) -> list[int]:
+    """Numbers from ``low`` to ``top`` in steps of about a tenth."""
+    steps, value = [], low
     while value < top:
         steps.append(value)
-        value += 1 + value // 5
-    return [*steps, top]
+        value += 1 + value // 10
+    return [*steps, max(low, top)]
