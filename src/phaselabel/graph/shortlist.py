@@ -230,9 +230,12 @@ def _place(
 
 
 def _surely(found: NDArray[np.bool_]) -> float:
-    """The share of neighbours found, less two standard errors; those of one row are missed together."""
+    """The share of neighbours found, less four standard errors of its mean over the rows.
+
+    Four, because misses are crowded in a few rows, of which a small sample has seen too few.
+    """
     share = found.mean(axis=1)
-    return float(share.mean() - 2 * share.std() / np.sqrt(len(share)))
+    return float(share.mean() - 4 * share.std() / np.sqrt(len(share)))
 
 
 def _ladder(low: int, top: int) -> list[int]:
