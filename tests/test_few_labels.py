@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 import phaselabel as pl
 from conftest import few_labels, random_graph
 from phaselabel import GinzburgLandauClassifier
+from phaselabel._few_label_kernels import anchor
 from phaselabel.confidence import calibration_error, reliability
 from phaselabel.datasets import sample_labels
 from phaselabel.guard import SizeWatch
@@ -41,6 +42,21 @@ def test_sharpening_equals_the_definition():
         both = (linked[i] & linked[j]).sum()
         expected[i, j] = w[i, j] * (both + 1) / (linked[i].sum() + linked[j].sum() - both)
     np.testing.assert_allclose(sharpened(graph, 1).weights.toarray(), expected, rtol=1e-6)
+
+
+def test_shares_are_drawn_to_the_own_class_and_to_the_label():
+    rng = np.random.default_rng(0)
+    table = rng.random((4, 3)).astype(np.float32)
+    arm, labels = np.array([2, -1, 1, 0], np.int32), np.array([-1, -1, 1, 2], np.int32)
+    trust = np.array([0.9, 0.9, 0.5, 0.25], np.float32)  # without a label it says nothing
+    expected = 0.75 * table
+    for i, k in ((0, 2), (2, 1), (3, 0)):
+        expected[i, k] += 0.25
+    for i, k in ((2, 1), (3, 2)):
+        expected[i] *= 1 - trust[i]
+        expected[i, k] += trust[i]
+    anchor(np.float32(0.75), arm, labels, trust, table)
+    np.testing.assert_allclose(table, expected, rtol=1e-6)
 
 
 def test_poisson_solves_its_equation():

@@ -52,22 +52,21 @@ def multiply(indptr, indices, weights, table, out):  # type: ignore[no-untyped-d
 
 
 @_kernel(parallel=True)
-def relax(indptr, indices, weights, reach, arm, label, trust, table, out):  # type: ignore[no-untyped-def]
-    """out_i = (1 - t_i) (reach Σ_j p_ij table_j + (1 - reach) e_arm(i)) + t_i e_label(i)."""
-    for row in nb.prange(out.shape[0]):
-        i = np.uint64(row)
-        for k in range(out.shape[1]):
-            out[row, k] = 0
-        for e in range(indptr[i], indptr[i + np.uint64(1)]):
-            j, w = indices[e], reach * weights[e]
-            for k in range(out.shape[1]):
-                out[row, k] += w * table[j, k]
-        if arm[row] >= 0:
-            out[row, arm[row]] += 1 - reach
-        if label[row] >= 0:
-            for k in range(out.shape[1]):
-                out[row, k] *= 1 - trust[row]
-            out[row, label[row]] += trust[row]
+def anchor(reach, arm, label, trust, table):  # type: ignore[no-untyped-def]
+    """table_i <- (1 - t_i) (reach table_i + (1 - reach) e_arm(i)) + t_i e_label(i).
+
+    On its own, after a product: within the product's loop it keeps the compiler from its best code.
+    """
+    for i in nb.prange(table.shape[0]):
+        rest = table.dtype.type(1)
+        if label[i] >= 0:
+            rest -= trust[i]
+        for k in range(table.shape[1]):
+            table[i, k] *= rest * reach
+        if arm[i] >= 0:
+            table[i, arm[i]] += rest * (1 - reach)
+        if label[i] >= 0:
+            table[i, label[i]] += trust[i]
 
 
 @_kernel(parallel=True)

@@ -56,6 +56,7 @@ def fading(
     """
     indptr, indices, weights = graph.csr
     weights = weights.astype(np.float32, copy=False)
+    n_columns, source = source.shape[1], _padded(source)
     root = np.sqrt(graph.degrees)
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
     mean = _component_means(graph, source, damping) * root.astype(np.float32)[:, None]
@@ -75,7 +76,13 @@ def fading(
             break
         direction *= norm / np.maximum(before, 1e-30)
         direction += residual
-    return np.asarray(solution * inverse, np.float32)
+    return np.asarray(solution[:, :n_columns] * inverse, np.float32)
+
+
+def _padded(table: NDArray[np.float32]) -> NDArray[np.float32]:
+    """With columns of zeros up to a multiple of four, for which products are up to three times as fast."""
+    extra = -table.shape[1] % 4 if table.shape[1] > 1 else 0
+    return np.pad(table, ((0, 0), (0, extra))) if extra else table
 
 
 def _component_means(graph: Graph, source: NDArray[np.float32], damping: float) -> NDArray[np.float32]:
@@ -137,14 +144,17 @@ def spread(
     arm[reached] = sizes.firm().choose(voice, np.zeros(n_classes), 100)[0]
     indptr, indices, _ = graph.csr
     trust = (fidelity / (1 + fidelity)).astype(np.float32)
-    table = np.zeros((len(labels), n_classes), np.float32)
+    table = _padded(np.zeros((len(labels), n_classes), np.float32))
     table[reached, arm[reached]] = 1
     other, offsets = np.empty_like(table), np.zeros(n_classes)
     for round_ in range(rounds):
         for _ in range(steps):
-            kernels.relax(indptr, indices, graph.walk, np.float32(REACH), arm, labels, trust, table, other)
+            kernels.multiply(indptr, indices, graph.walk, table, other)
+            kernels.anchor(np.float32(REACH), arm, labels, trust, other)
             table, other = other, table
-        chosen, lead, offsets = sizes.softened(round_ / (0.7 * rounds)).choose(table[reached], offsets)
+        chosen, lead, offsets = sizes.softened(round_ / (0.7 * rounds)).choose(
+            table[reached, :n_classes], offsets
+        )
         changed = np.count_nonzero(chosen != arm[reached])
         arm[reached], margin[reached] = chosen, lead
         if changed <= 2e-4 * len(chosen) and (not sizes.exact or round_ >= 0.7 * rounds):
