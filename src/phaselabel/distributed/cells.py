@@ -1,5 +1,6 @@
 """Rows of a Dask array in; the same rows on disk, dealt to cells of near ones, out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,9 @@ PER_CELL = 256
 
 #: Rows whose true neighbours are found: a third to choose how far cells reach, the others to measure.
 TRIALS = 576
+
+#: Candidates beyond the last neighbour that are measured again in double precision.
+MARGIN = 8
 
 #: A row is remembered in so many nearest cells besides its own, where it may be somebody's neighbour.
 NEAR_CELLS = 15
@@ -101,7 +105,7 @@ def sample(
     pick = dask.delayed(_pick, pure=False)
     parts = [pick(*p, dask_key_name=f"phaselabel-sample-{tasks.token}-{i}") for i, p in enumerate(picked)]
     futures = tasks.client.compute(parts)
-    tasks.single("cells", _centres, folder, futures, chosen, n_cells, cosine).result()
+    tasks.single("cells", _centres, folder, futures, chosen, n_cells, cosine)
 
 
 def _pick(chunk: NDArray[Any], first: int, rows: NDArray[np.int64], cosine: bool) -> NDArray[Any]:
@@ -144,18 +148,21 @@ def deal_rows(
     k: int,
     cosine: bool,
 ) -> tuple[Deal, Truth]:
-    """Write every chunk sorted by cell, and find the true neighbours of the rows on trial on the way."""
+    """Write every chunk sorted by cell, and find the true neighbours of the rows on trial."""
     first = np.concatenate([[0], np.cumsum(sizes)])
     answers = tasks.run(
         "shuffle",
         _deal_chunk,
         [(folder, t, int(first[t]), chunk, k, cosine) for t, chunk in enumerate(chunks)],
     )
-    counts = np.stack([a["counts"] for a in answers])
     squares = np.concatenate([a["squares"] for a in answers], axis=1)
-    order = np.argsort(squares, axis=1, kind="stable")[:, :k]
-    reach = np.take_along_axis(np.concatenate([a["reach"] for a in answers], axis=1), order, 1)
-    return Deal(folder, counts), Truth(np.take_along_axis(squares, order, 1), reach)
+    slots = np.concatenate([a["slots"] for a in answers], axis=1)
+    best = np.argsort(squares, axis=1, kind="stable")[:, : k + MARGIN]
+    slots = np.where(
+        np.isfinite(np.take_along_axis(squares, best, 1)), np.take_along_axis(slots, best, 1), -1
+    )
+    truth = tasks.single("truth", _measure, folder, first, slots, k, cosine)
+    return Deal(folder, np.stack([a["counts"] for a in answers])), truth
 
 
 def _deal_chunk(folder: Folder, t: int, first: int, chunk: Any, k: int, cosine: bool) -> dict[str, Any]:
@@ -167,11 +174,12 @@ def _deal_chunk(folder: Folder, t: int, first: int, chunk: Any, k: int, cosine: 
     with whole_worker():
         known = directions(points, cosine)
         squares, cells = faiss.knn(known, found.centres, min(NEAR_CELLS + 1, n_cells))
-        truth = _trial(points, known, first, found, k, cosine)
-    order = np.argsort(cells[:, 0], kind="stable")
+        order = np.argsort(cells[:, 0], kind="stable")
+        shortlist = _shortlist(known, first, order, found, k, cosine)
+        del known
+        folder.save(order_file(t), order.astype(np.int32))
+        folder.save(points_file(t), points[order])
     squares, cells = np.maximum(squares[order], 1e-30), cells[order]
-    folder.save(order_file(t), order.astype(np.int32))
-    folder.save(points_file(t), points[order])
     # Where else a row may be sought: by cell, its place in this chunk and how far beyond its own cell it is.
     ratio = (squares[:, 1:] / squares[:, :1]).ravel()
     place = np.repeat(np.arange(len(points)), cells.shape[1] - 1)
@@ -181,37 +189,61 @@ def _deal_chunk(folder: Folder, t: int, first: int, chunk: Any, k: int, cosine: 
     guests["place"], guests["reach"] = place[by_cell], ratio[by_cell]
     folder.save(guests_file(t), guests)
     folder.save(guests_file(t, "ends"), np.concatenate([[0], ends]))
-    return {"counts": np.bincount(cells[:, 0], minlength=n_cells)} | truth
+    return {"counts": np.bincount(cells[:, 0], minlength=n_cells)} | shortlist
 
 
 GUEST = np.dtype([("place", np.int32), ("reach", np.float32)])
 
 
-def _trial(
-    points: NDArray[Any], known: NDArray[np.float32], first: int, found: Sample, k: int, cosine: bool
+def _shortlist(
+    known: NDArray[np.float32], first: int, order: NDArray[np.intp], found: Sample, k: int, cosine: bool
 ) -> dict[str, Any]:
-    """The nearest in this chunk of the rows on trial, by their true distance in double precision."""
+    """Who of this chunk may be near the rows on trial: squared distances, and where they are kept."""
     import faiss
 
-    size = min(k + 1 + 8, len(points))
-    near = faiss.knn(directions(found.points, cosine), known, size)[1]
-    squares, reach = np.full((len(near), k), np.inf), np.full((len(near), k), np.inf)
-    for q, candidates in enumerate(near):
-        others = candidates[candidates + first != found.rows[q]]
-        gaps = true_squares(found.points[q], points[others], cosine)
-        order = np.argsort(gaps, kind="stable")[:k]
-        here = known[others[order]].astype(np.float64)
-        far = np.square(here[:, None] - found.centres.astype(np.float64)[None]).sum(axis=2)
-        squares[q, : len(order)] = gaps[order]
-        reach[q, : len(order)] = far[:, found.home[q]] / np.maximum(far.min(axis=1), 1e-30)
-    return {"squares": squares, "reach": reach}
+    size = min(k + 1 + MARGIN, len(known))
+    squares, near = faiss.knn(directions(found.points, cosine), known, size)
+    squares[near + first == found.rows[:, None]] = np.inf
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return {"squares": squares, "slots": first + rank[near]}
 
 
-def true_squares(query: NDArray[Any], points: NDArray[Any], cosine: bool) -> NDArray[np.float64]:
-    """Squared distances in double precision; of directions under cosine."""
-    a, b = query.astype(np.float64), points.astype(np.float64)
+def _measure(
+    folder: Folder, first: NDArray[np.int64], slots: NDArray[np.int64], k: int, cosine: bool
+) -> Truth:
+    """The neighbours of the rows on trial among their shortlists, by distance in double precision.
+
+    Every chunk's shortlist is longer than the answer, so that measuring there would cost as many times as
+    there are chunks.
+    """
+    import faiss
+
+    found = Sample.load(folder)
+    squares, reach = np.full(slots.shape, np.inf), np.full(slots.shape, np.inf)
+    chunks = np.where(slots >= 0, np.searchsorted(first, slots, side="right") - 1, -1)
+    for chunk in np.unique(chunks[chunks >= 0]):
+        stored = folder.load(points_file(int(chunk)), mapped=True)
+        for some in _batches(np.argwhere(chunks == chunk), 64):
+            trial, place = tuple(some.T), slots[tuple(some.T)] - first[chunk]
+            points = stored[place]
+            squares[trial] = true_squares(found.points[trial[0]], points, cosine)
+            far = np.maximum(faiss.pairwise_distances(directions(points, cosine), found.centres), 1e-30)
+            reach[trial] = far[np.arange(len(far)), found.home[trial[0]]] / far.min(axis=1)
+        del stored
+    order = np.argsort(squares, axis=1, kind="stable")[:, :k]
+    return Truth(np.take_along_axis(squares, order, 1), np.take_along_axis(reach, order, 1))
+
+
+def _batches(array: NDArray[Any], size: int) -> Iterator[NDArray[Any]]:
+    return (array[start : start + size] for start in range(0, len(array), size))
+
+
+def true_squares(queries: NDArray[Any], points: NDArray[Any], cosine: bool) -> NDArray[np.float64]:
+    """Squared distances in double precision, row by row; of directions under cosine."""
+    a, b = queries.astype(np.float64), points.astype(np.float64)
     if cosine:
-        a = a / np.sqrt((a * a).sum())
+        a = a / np.sqrt((a * a).sum(axis=1))[:, None]
         b = b / np.sqrt((b * b).sum(axis=1))[:, None]
     return np.asarray(np.square(b - a).sum(axis=1))
 

@@ -1,12 +1,13 @@
 """Functions and arguments in, named tasks on a cluster and their answers out."""
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
+from time import monotonic, sleep
 from typing import Any
 
-from distributed import Client, as_completed, get_worker
+from distributed import Client, KilledWorker, as_completed, get_worker
 
 #: Called with (stage, done, total).
 Progress = Callable[[str, int, int], None]
@@ -37,17 +38,29 @@ class Tasks:
         return self._gathered(stage, self.client.compute(graph))
 
     def single(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """One call whose answer, which may be large, stays on the cluster: a future."""
-        return self.client.submit(function, *arguments, key=f"phaselabel-{stage}-{self.token}", pure=False)
+        """The answer to one call, whose arguments may be futures."""
+        key = f"phaselabel-{stage}-{self.token}"
+        return self._gathered(stage, [self.client.submit(function, *arguments, key=key, pure=False)])[0]
 
     def _gathered(self, stage: str, futures: list[Any]) -> list[Any]:
         place = {future.key: i for i, future in enumerate(futures)}
         found: list[Any] = [None] * len(futures)
         self._progress(stage, 0, len(futures))
+        coming, done, patience = as_completed(futures, with_results=True), 0, Patience(self.client)
         try:
-            for done, (future, answer) in enumerate(as_completed(futures, with_results=True), 1):
+            while done < len(futures):
+                if not coming.has_ready():
+                    patience.wait()
+                    continue
+                future, answer = next(coming)
                 found[place[future.key]] = answer
+                done += 1
                 self._progress(stage, done, len(futures))
+        except KilledWorker as error:
+            raise RuntimeError(
+                f"Workers died again and again at one task of the stage {stage!r}, most likely because it "
+                "took more than their memory_limit; give each worker more memory, or fewer threads."
+            ) from error
         finally:
             # After an error or Ctrl-C the others are not wanted any more; nobody else's tasks are touched.
             self.client.cancel([future for future in futures if not future.done()])
@@ -57,6 +70,46 @@ class Tasks:
         """What the scheduler knows of every worker; waits for the first one."""
         self.client.wait_for_workers(1, timeout=60)
         return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+
+
+class Patience:
+    """Waits for a cluster, but not for one that has come to a standstill.
+
+    A worker whose memory is nearly full starts nothing new; if nothing runs there either, it will stay full.
+    """
+
+    def __init__(self, client: Client, seconds: float = 60.0) -> None:
+        self._client, self._seconds = client, seconds
+        self._asked = self._moved = monotonic()
+
+    def wait(self, workers: Collection[str] = ()) -> None:
+        """Wait a moment; raise if none of these workers, or of all, has been able to work for too long."""
+        sleep(0.01)
+        now = monotonic()
+        if now < self._asked + 2:
+            return
+        self._asked = now
+        present = self._client.scheduler_info(n_workers=-1)["workers"]
+        asked = {address: present[address] for address in workers or present if address in present}
+        if any(_works(worker) for worker in asked.values()):
+            self._moved = now
+        if now < self._moved + self._seconds:
+            return
+        if not present:
+            raise RuntimeError(
+                f"The cluster has had no worker for {self._seconds:.0f} seconds; start some, and go on from "
+                "the checkpoint folder (resume=True, or --resume)."
+            )
+        raise RuntimeError(
+            f"For {self._seconds:.0f} seconds no worker has started anything: their memory is full, and nothing "
+            "runs that would free it; give them a larger memory_limit or restart them, and go on from the "
+            "checkpoint folder (resume=True, or --resume)."
+        )
+
+
+def _works(worker: dict[str, Any]) -> bool:
+    """Whether a worker takes tasks, or is at one."""
+    return worker["status"] == "running" or bool(worker["metrics"].get("task_counts", {}).get("executing"))
 
 
 @contextmanager
