@@ -24,7 +24,7 @@ star energy patch descent flow callbacks
 _few_label_kernels sizes spread guard strategy confidence query insight
 atomic storage
 labels
-distributed distributed.folder distributed.tasks distributed.deal distributed.pieces
+distributed distributed.folder distributed.tasks distributed.plan distributed.deal distributed.pieces
 distributed.cells distributed.search distributed.assembly
 distributed.blocks distributed.crew distributed.descent distributed.flow distributed.job distributed.fitting
 estimator classifier selection regression binary

@@ -57,6 +57,7 @@ def _own(deal: Deal, block: int, what: str) -> NDArray[Any]:
     return np.concatenate([deal.folder.load(near_file(int(c), what)) for c in deal.cells_of(block)])
 
 
+@whole_worker()
 def _tell_edges(deal: Deal, block: int) -> None:
     """Tell every other block which of its rows are neighbours of rows here; and keep what others ask for."""
     folder = deal.folder
@@ -150,6 +151,7 @@ def _told(
     return sparse.csr_array((values, (tail, head)), shape=shape)
 
 
+@whole_worker()
 def _normalize(deal: Deal, block: int) -> None:
     """ŵ, now that all degrees are known; the block as the flow takes it."""
     folder = deal.folder

@@ -67,12 +67,10 @@ class Truth:
         return cls(folder.load("sample/squares.npy"), folder.load("sample/reach.npy"))
 
 
-def chunks_of(X: Any, budget: float) -> tuple[list[Any], NDArray[np.int64]]:
-    """A Dask array as delayed blocks of whole rows, none larger than the budget in bytes; and their sizes."""
+def chunks_of(X: Any, most: int) -> tuple[list[Any], NDArray[np.int64]]:
+    """A Dask array as delayed blocks of at most so many whole rows, and their sizes."""
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         X = X.compute_chunk_sizes()
-    width = X.shape[1] * X.dtype.itemsize
-    most = max(1, int(budget // max(width, 1)))
     rows = [size for size in X.chunks[0] if size]
     if len(X.chunks[1]) > 1 or max(rows, default=0) > most or 0 in X.chunks[0]:
         sizes = []

@@ -11,11 +11,21 @@ from distributed import Client, KilledWorker
 
 from phaselabel.distributed.blocks import Block
 from phaselabel.distributed.folder import Folder
+from phaselabel.distributed.tasks import Patience
 
 log = logging.getLogger(__name__)
 
 #: Seconds until a silent block is asked whether it is alive, and to wait for a worker to come back.
 SILENCE, PATIENCE = 2.0, 60.0
+
+
+#: Losses of workers at one step before giving up, and what is said then.
+MOST_LOSSES = 8
+LOST_TOO_OFTEN = (
+    f"Workers were lost {MOST_LOSSES} times in a row, most likely because they took more than their "
+    "memory_limit; see their logs, give each more memory or add workers, and go on from the checkpoint "
+    "folder (resume=True, or --resume)."
+)
 
 
 class WorkerLost(Exception):
@@ -43,7 +53,10 @@ class Crew:
         self._where: dict[int, str] = {}
         self._dead: set[str] = set()
         self.losses = 0
-        self._hire(range(n_blocks))
+        try:
+            self._hire(range(n_blocks))
+        except WorkerLost:
+            self.complete()
 
     def __len__(self) -> int:
         return len(self._actors)
@@ -66,18 +79,25 @@ class Crew:
 
     def complete(self) -> None:
         """Make blocks anew whose workers are gone, on those that are left."""
-        lost = sorted({*self._lost(), *(set(self._where) - set(self._actors))})
-        gone = {self._where[number] for number in lost}
-        self.losses += len(gone - self._dead)
-        self._dead |= gone
-        log.warning(
-            "A worker was lost with %d of %d blocks; they go on elsewhere.", len(lost), len(self._where)
-        )
-        self._client.cancel([self._futures.pop(number) for number in lost])
-        for number in lost:
-            self._actors.pop(number, None)
-            del self._where[number]
-        self._hire(lost)
+        for _ in range(MOST_LOSSES):
+            silent, missing = set(self._lost()), set(self._where) - set(self._actors)
+            gone = {self._where[number] for number in missing} - self._present()
+            gone |= {self._where[number] for number in silent}
+            lost = sorted(silent | missing)
+            self.losses += len(gone - self._dead)
+            self._dead |= gone
+            log.warning(
+                "A worker was lost with %d of %d blocks; they go on elsewhere.", len(lost), len(self._where)
+            )
+            self._client.cancel([self._futures.pop(number) for number in lost])
+            for number in lost:
+                self._actors.pop(number, None)
+                del self._where[number]
+            try:
+                return self._hire(lost)
+            except WorkerLost:
+                continue
+        raise RuntimeError(LOST_TOO_OFTEN)
 
     def dismiss(self) -> None:
         """Let all blocks go."""
@@ -105,12 +125,14 @@ class Crew:
 
     def _arrived(self, number: int) -> Any:
         """A block, once it has loaded what it needs; its worker may be lost before."""
+        patience = Patience(self._client, PATIENCE)
         while True:
             try:
                 return self._futures[number].result(timeout=SILENCE)
             except TimeoutError:
                 if self._where[number] not in self._present():
                     raise WorkerLost(f"{self._where[number]} is gone.") from None
+                patience.wait([self._where[number]])
             except (RuntimeError, OSError, KilledWorker) as error:
                 if self._where[number] in self._present():
                     raise

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from phaselabel._kernels import STATE, TALLY
 from phaselabel.descent import Descent
-from phaselabel.distributed.crew import Crew, WorkerLost
+from phaselabel.distributed.crew import LOST_TOO_OFTEN, MOST_LOSSES, Crew, WorkerLost
 from phaselabel.distributed.deal import Deal
 from phaselabel.energy import Energy
 
@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 #: the time.
 STALENESS, SHARE = (1, 2, 3, 5), 0.2
 
-#: Sweeps from one checkpoint to the next, and losses of workers between two before giving up.
-INTERVAL, MOST_LOSSES = 50, 20
+#: Sweeps from one checkpoint to the next.
+INTERVAL = 50
 
 
 class Labels:
@@ -111,7 +111,8 @@ class DistributedDescent(Descent):
         note = deal.folder.facts(self._note) if resume else None
         if note is not None:
             self._take_up(note)
-        self._return_to_checkpoint()
+        self._counters(0, self.n_vertices, 0)
+        self._surely(self._return_to_checkpoint, noted=False)
         self._counters(0, self.n_vertices, 0)
 
     # -- what the flow asks for
@@ -259,31 +260,26 @@ class DistributedDescent(Descent):
     def _surely(self, do: Callable[..., Any], *arguments: Any, noted: bool = True) -> Any:
         """Do something however many workers are lost meanwhile."""
         counters = self.n_iter, self._moving, self._stale
+        lost = False
         for _ in range(MOST_LOSSES):
             try:
+                if lost:
+                    self._recover()
+                    self._counters(*counters)
                 found = do(*arguments)
             except WorkerLost:
-                self._recover()
-                self._counters(*counters)
+                lost = True
                 continue
             if noted:
                 self._todo.append((do, arguments))
             return found
-        raise RuntimeError(
-            f"Workers were lost {MOST_LOSSES} times in a row; see their logs, give them more memory, go on "
-            "from the checkpoint folder (resume=True, or --resume)."
-        )
+        raise RuntimeError(LOST_TOO_OFTEN)
 
     def _recover(self) -> None:
-        for _ in range(MOST_LOSSES):
-            try:
-                self._crew.complete()
-                self._return_to_checkpoint()
-                for do, arguments in self._todo:
-                    do(*arguments)
-                return
-            except WorkerLost:
-                continue
+        self._crew.complete()
+        self._return_to_checkpoint()
+        for do, arguments in self._todo:
+            do(*arguments)
 
     def _return_to_checkpoint(self) -> None:
         self._crew.everyone("start", each=self._labels.each)

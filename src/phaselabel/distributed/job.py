@@ -22,6 +22,7 @@ from phaselabel.distributed.crew import Crew
 from phaselabel.distributed.deal import Deal
 from phaselabel.distributed.descent import DistributedDescent, Labels
 from phaselabel.distributed.folder import Folder
+from phaselabel.distributed.plan import Plan
 from phaselabel.distributed.search import search_cells
 from phaselabel.distributed.tasks import Progress, Tasks
 from phaselabel.flow import Solution, descend
@@ -31,46 +32,6 @@ from phaselabel.patch import largest_array
 from phaselabel.strategy import DRIFT
 
 log = logging.getLogger(__name__)
-
-#: Rows a cell should have: large enough that few neighbours are outside, small enough to be searched soon.
-CELL_ROWS = 100_000
-
-#: What a worker's memory is shared out as: one chunk, one cell's search, one block's assembly; and what a
-#: process takes before it has done anything.
-CHUNK_SHARE, CELL_SHARE, BLOCK_SHARE, PROCESS_BYTES = 0.1, 0.35, 0.4, 300e6
-
-#: Bytes that a row takes besides its features while its cell is searched, and while its block is made.
-SEARCH_BYTES, BLOCK_BYTES = 800, 600
-
-
-@dataclass
-class Plan:
-    """How a job is cut up."""
-
-    n_rows: int
-    width: int
-    n_neighbors: int
-    n_cells: int
-    n_blocks: int
-    chunk_bytes: float
-
-    @classmethod
-    def of(cls, X: Any, n_neighbors: int, workers: dict[str, dict[str, Any]]) -> "Plan":
-        """By the sizes of the data and of the smallest worker."""
-        if not workers:
-            raise RuntimeError("The cluster has no workers; start some first.")
-        n, width = int(X.shape[0]), int(X.shape[1])
-        room = max(min(w["memory_limit"] or 4e9 for w in workers.values()) - PROCESS_BYTES, 50e6)
-        # A cell's guests are about as many again as its own rows.
-        most = max(
-            CELL_SHARE * room / (2 * (X.dtype.itemsize * width + 8 * min(width, 64) + SEARCH_BYTES)), 500
-        )
-        n_cells = int(max(-(-n // CELL_ROWS), -(-n // most)))
-        if n_cells > 1 or n > 20_000:
-            n_cells = max(n_cells, 2 * len(workers))
-        least = -(-n * BLOCK_BYTES // int(BLOCK_SHARE * room))
-        n_blocks = len(workers) * int(max(1, -(-least // len(workers))))
-        return cls(n, width, n_neighbors, n_cells, min(n_blocks, n_cells), CHUNK_SHARE * room)
 
 
 @dataclass
@@ -203,7 +164,7 @@ class Job:
             deal, truth = self._dealt(X, plan, settings)
             searched = search_cells(
                 self._tasks, deal, truth, plan.n_neighbors, settings.scale_neighbor, FAST[settings.metric],
-                settings.recall,
+                settings.recall, plan.search_bytes,
             )  # fmt: skip
             sizes = deal.counts.sum(axis=0)
             deal = Deal(self.folder, deal.counts, group_cells(searched.edges, sizes, plan.n_blocks))
@@ -216,7 +177,7 @@ class Job:
         assert loaded is not None
         return loaded, facts
 
-    def _plan(self, X: Any, settings: Settings, digest: str) -> "Plan":
+    def _plan(self, X: Any, settings: Settings, digest: str) -> Plan:
         """How the job is cut up: as it was, if it goes on from what is in the folder."""
         earlier = self.folder.facts("plan.json")
         if earlier is not None and not self._resume:
@@ -229,18 +190,22 @@ class Job:
                 f"The checkpoint in {self.folder.path} is of other data, labels or settings; repeat what it "
                 "was made with, or start anew in another folder."
             )
-        plan = Plan(**earlier) if earlier else Plan.of(X, settings.n_neighbors, self._tasks.workers())
+        plan = (
+            Plan(**earlier)
+            if earlier
+            else Plan.of(X, settings.n_neighbors, self._tasks.workers(), FAST[settings.metric] == "cosine")
+        )
         self.folder.note("plan.json", {**vars(plan), "digest": digest})
         log.info("%d rows in %d cells and %d blocks.", plan.n_rows, plan.n_cells, plan.n_blocks)
         return plan
 
-    def _dealt(self, X: Any, plan: "Plan", settings: Settings) -> tuple[Deal, Truth]:
+    def _dealt(self, X: Any, plan: Plan, settings: Settings) -> tuple[Deal, Truth]:
         """The rows in the folder, sorted by cell."""
         if self.folder.has("deal/counts.npy"):
             return Deal(self.folder, self.folder.load("deal/counts.npy")), Truth.load(self.folder)
-        chunks, sizes = chunks_of(X, plan.chunk_bytes)
+        chunks, sizes = chunks_of(X, plan.chunk_rows)
         cosine = FAST[settings.metric] == "cosine"
-        most = int(min(plan.chunk_bytes, 64e6) // (X.dtype.itemsize * plan.width))
+        most = min(plan.chunk_rows, int(64e6 // (X.dtype.itemsize * plan.width)))
         sample(self._tasks, self.folder, chunks, sizes, plan.n_cells, most, cosine)
         deal, truth = deal_rows(self._tasks, self.folder, chunks, sizes, plan.n_neighbors, cosine)
         truth.save(self.folder)

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from phaselabel.distributed.cells import Sample, Truth, guests_file, points_file
 from phaselabel.distributed.deal import Deal, order_file
+from phaselabel.distributed.plan import most_rows
 from phaselabel.distributed.tasks import Tasks, whole_worker
 from phaselabel.graph import Neighbors, nearest_neighbors
 from phaselabel.graph.weights import local_scales
@@ -42,8 +44,12 @@ def search_cells(
     scale_neighbor: int | None,
     metric: str,
     recall: float,
+    budget: float,
 ) -> Searched:
-    """Search every cell's rows among its own and its guests; what is on disk already is not sought again."""
+    """Search every cell's rows among its own and its guests; what is on disk already is not sought again.
+
+    ``budget`` is the memory in bytes that the search of one cell may take.
+    """
     known = truth.reach[: max(1, len(truth.reach) // 3)]
     missed = BEYOND * (1 - recall)
     reach = float(np.quantile(known[np.isfinite(known)], 1 - missed, method="higher"))
@@ -54,7 +60,7 @@ def search_cells(
     answers = tasks.run(
         "search",
         _search_cell,
-        [(deal, int(c), reach, k, scale_neighbor, metric, within) for c in cells],
+        [(deal, int(c), reach, k, scale_neighbor, metric, within, budget) for c in cells],
     )
     edges = np.zeros((deal.counts.shape[1],) * 2, np.int64)
     for cell, answer in zip(cells, answers):
@@ -74,6 +80,7 @@ def _search_cell(
     scale_neighbor: int | None,
     metric: str,
     recall: float,
+    budget: float,
 ) -> dict[str, Any]:
     from time import perf_counter
 
@@ -84,11 +91,11 @@ def _search_cell(
         return {**answer, "edges": np.array(answer["edges"])}
     with whole_worker():
         start = perf_counter()
-        points, ids, own, rows = _around(deal, cell, reach)
-        if len(points) <= 2 * k:  # a cell so small looks farther
-            points, ids, own, rows = _around(deal, cell, np.inf)
-        neighbors = _nearest(points, own, k, metric, recall)
-        del points
+        around = _Around.of(deal, cell, reach)
+        if len(around.rows) <= 2 * k:  # a cell so small looks farther
+            around = _Around.of(deal, cell, np.inf)
+        neighbors = _nearest(around, k, metric, recall, budget)
+        ids, own = around.ids, around.own
         folder.save(near_file(cell, "ids"), ids[neighbors.indices])
         folder.save(near_file(cell, "distances"), neighbors.distances)
         folder.save(near_file(cell, "tau"), local_scales(neighbors, scale_neighbor))
@@ -98,69 +105,97 @@ def _search_cell(
         "edges": np.bincount(here, minlength=deal.counts.shape[1]),
         "guests": len(ids) - len(own),
         "seconds": seconds,
-        **_hits(neighbors, rows[own], Sample.load(folder), Truth.load(folder), metric),
+        **_hits(neighbors, around.rows[own], Sample.load(folder), Truth.load(folder), metric),
     }
     folder.note(done, {**answer, "edges": answer["edges"].tolist()})
     return answer
 
 
-def _around(
-    deal: Deal, cell: int, reach: float
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.intp], NDArray[np.int64]]:
+@dataclass(frozen=True, eq=False)
+class _Around:
     """A cell's rows and its guests in the order of their row numbers, so that ties fall as everywhere.
 
-    Answers the points, their ids, which of them are the cell's own, and the row numbers.
+    ``own`` says which of them are the cell's, in the order of their ids, which is that of their rows;
+    ``places`` where each stands in the file of its chunk.
     """
-    places, rows, ids = [], [], []
-    ends = np.cumsum(deal.counts, axis=1)
-    for chunk in range(len(deal.counts)):
-        last, size = int(ends[chunk, cell]), int(deal.counts[chunk, cell])
-        own = np.arange(last - size, last)
-        cuts = deal.folder.load(guests_file(chunk, "ends"))
-        listed = deal.folder.load(guests_file(chunk), mapped=True)[cuts[cell] : cuts[cell + 1]]
-        guests = np.sort(listed["place"][listed["reach"] <= reach])
-        both = np.concatenate([own, guests]).astype(np.int64)
-        order = deal.folder.load(order_file(chunk), mapped=True)
-        home = np.searchsorted(ends[chunk], both, side="right")
-        before = deal.counts[:chunk].sum(axis=0) - (ends[chunk] - deal.counts[chunk])
-        places.append(both)
-        rows.append(deal.first_rows[chunk] + order[both])
-        ids.append(deal.first_ids[home] + before[home] + both)
-    all_rows, all_ids = np.concatenate(rows), np.concatenate(ids)
-    sort = np.argsort(all_rows)
-    rank = np.empty_like(sort)
-    rank[sort] = np.arange(len(sort))
-    points, done = None, 0
-    for chunk, both in enumerate(places):
-        stored = deal.folder.load(points_file(chunk), mapped=True)
-        if points is None:
-            points = np.empty((len(sort), stored.shape[1]), stored.dtype)
-        for start in range(0, len(both), 4096):
-            part = both[start : start + 4096]
-            points[rank[done : done + len(part)]] = stored[part]
-            done += len(part)
-        del stored
-    assert points is not None
-    ids_sorted = all_ids[sort]
-    own = np.flatnonzero((ids_sorted >= deal.first_ids[cell]) & (ids_sorted < deal.first_ids[cell + 1]))
-    # The cell's own in the order of their ids, which is that of their rows.
-    return points, ids_sorted, own[np.argsort(ids_sorted[own])], all_rows[sort]
+
+    deal: Deal
+    rows: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    places: NDArray[np.int64]
+    own: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, deal: Deal, cell: int, reach: float) -> "_Around":
+        places, rows, ids = [], [], []
+        ends = np.cumsum(deal.counts, axis=1)
+        for chunk in range(len(deal.counts)):
+            last, size = int(ends[chunk, cell]), int(deal.counts[chunk, cell])
+            cuts = deal.folder.load(guests_file(chunk, "ends"))
+            listed = deal.folder.load(guests_file(chunk), mapped=True)[cuts[cell] : cuts[cell + 1]]
+            guests = listed["place"][listed["reach"] <= reach]
+            both = np.concatenate([np.arange(last - size, last), guests]).astype(np.int64)
+            order = deal.folder.load(order_file(chunk), mapped=True)[both]
+            both = both[np.argsort(order)]
+            home = np.searchsorted(ends[chunk], both, side="right")
+            before = deal.counts[:chunk].sum(axis=0) - (ends[chunk] - deal.counts[chunk])
+            places.append(both)
+            rows.append(deal.first_rows[chunk] + np.sort(order))
+            ids.append(deal.first_ids[home] + before[home] + both)
+        all_ids = np.concatenate(ids)
+        own = np.flatnonzero((all_ids >= deal.first_ids[cell]) & (all_ids < deal.first_ids[cell + 1]))
+        return cls(deal, np.concatenate(rows), all_ids, np.concatenate(places), own)
+
+    def points(self, some: NDArray[np.intp]) -> NDArray[Any]:
+        """The features of some of them, which are in order."""
+        out = None
+        cuts = np.searchsorted(self.rows[some], self.deal.first_rows)
+        for chunk, (start, stop) in enumerate(pairwise(cuts)):
+            if start == stop and out is not None:
+                continue
+            # Mapped pages count as the worker's own, so no file is kept open for longer than it is read.
+            stored = self.deal.folder.load(points_file(chunk), mapped=True)
+            if out is None:
+                out = np.empty((len(some), stored.shape[1]), stored.dtype)
+            places = self.places[some[start:stop]]
+            np.take(stored, places, axis=0, out=out[start:stop], mode="clip")
+            del stored
+        assert out is not None
+        return out
 
 
-def _nearest(points: NDArray[Any], own: NDArray[np.intp], k: int, metric: str, recall: float) -> Neighbors:
-    """The nearest others of the cell's own rows, by the local search."""
-    if len(points) <= k:
-        raise ValueError(f"A cell of {len(points)} rows is too small for n_neighbors={k}; lower n_neighbors.")
-    if len(own) == len(points):
-        return nearest_neighbors(points, k, metric=metric, recall=recall)
-    more = min(k + 1, len(points))
-    near = nearest_neighbors(points, more, queries=points[own], metric=metric, recall=recall)
-    itself = near.indices == own[:, None]
-    itself[~itself.any(axis=1), -1] = True  # among many equal rows it may not have found itself
-    shape = len(own), more - 1
-    return Neighbors(
-        near.indices[~itself].reshape(shape), near.distances[~itself].reshape(shape), near.method, near.recall
-    )
+def _nearest(around: _Around, k: int, metric: str, recall: float, budget: float) -> Neighbors:
+    """The nearest others of the cell's own rows, by the local search, piece by piece if need be."""
+    n, own = len(around.rows), around.own
+    if n <= k:
+        raise ValueError(f"A cell of {n} rows is too small for n_neighbors={k}; lower n_neighbors.")
+    one = around.points(own[:1])
+    most = most_rows(budget, one.shape[1], one.dtype)
+    options: dict[str, Any] = {"metric": metric, "recall": recall, "working_memory": budget / 4 / 2**20}
+    if len(own) == n and n <= most:
+        return nearest_neighbors(around.points(own), k, **options)
+    asking, asked = (n, n) if n + len(own) <= most else (int(most) // 3, int(most) * 2 // 3)
+    found = []
+    for some in _pieces(own, asking):
+        queries = around.points(some)
+        near: tuple[Any, Any] = np.empty((len(some), 0), np.int64), np.empty((len(some), 0))
+        for piece in _pieces(np.arange(n), asked):
+            there = nearest_neighbors(
+                around.points(piece), min(k + 1, len(piece)), queries=queries, **options
+            )
+            both = np.append(near[0], there.indices + piece[0], 1), np.append(near[1], there.distances, 1)
+            order = np.argsort(both[1], axis=1, kind="stable")[:, : k + 1]
+            near = np.take_along_axis(both[0], order, 1), np.take_along_axis(both[1], order, 1)
+        itself = near[0] == some[:, None]
+        itself[~itself.any(axis=1), -1] = True  # among many equal rows it may not have found itself
+        found.append([part[~itself].reshape(len(some), k) for part in near])
+    indices, distances = (np.concatenate(parts) for parts in zip(*found))
+    return Neighbors(indices, distances)
+
+
+def _pieces(rows: NDArray[np.intp], most: int) -> list[NDArray[np.intp]]:
+    """Rows in as few pieces of about equal size as may be."""
+    return np.array_split(rows, -(-len(rows) // most))
 
 
 def _hits(

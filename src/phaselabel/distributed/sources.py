@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Rows that are read at a time, at most.
-PART_ROWS = 250_000
+#: Rows, and bytes of them, that are read at a time, at most.
+PART_ROWS, PART_BYTES = 250_000, 2**25
 
 
 class Source:
@@ -86,8 +86,9 @@ class ArraySource(Source):
         for file in files:
             array = np.load(file, mmap_mode="r", allow_pickle=False)
             _refuse_shape(file, array.shape)
-            for start in range(0, len(array), PART_ROWS):
-                rows = start, min(start + PART_ROWS, len(array))
+            step = max(1, min(PART_ROWS, PART_BYTES // array[0].nbytes))
+            for start in range(0, len(array), step):
+                rows = start, min(start + step, len(array))
                 block = read(str(file.absolute()), rows, dask_key_name=f"phaselabel-read-{file.stem}-{start}")
                 parts.append(da.from_delayed(block, (rows[1] - rows[0], array.shape[1]), array.dtype))
         widths = {part.shape[1] for part in parts}
@@ -115,14 +116,15 @@ class ParquetSource(Source):
             opened = parquet.ParquetFile(file)
             if missing := [name for name in self._names if name not in opened.schema_arrow.names]:
                 raise ValueError(f"{file.name} has no column {missing[0]!r}, which {files[0].name} has.")
-            rows = 0
+            rows = n_bytes = 0
             groups: list[int] = []
             for group in range(opened.num_row_groups):
-                size = opened.metadata.row_group(group).num_rows
-                if groups and rows + size > PART_ROWS:
+                found = opened.metadata.row_group(group)
+                size, large = found.num_rows, found.total_byte_size
+                if groups and (rows + size > PART_ROWS or n_bytes + large > PART_BYTES):
                     self._parts.append((str(file.absolute()), groups, rows))
-                    rows, groups = 0, []
-                rows, groups = rows + size, [*groups, group]
+                    rows, n_bytes, groups = 0, 0, []
+                rows, n_bytes, groups = rows + size, n_bytes + large, [*groups, group]
             if rows:
                 self._parts.append((str(file.absolute()), groups, rows))
         if not self._parts:
@@ -191,23 +193,35 @@ def _chosen(
 
 
 def _read_npy(file: str, rows: tuple[int, int]) -> NDArray[Any]:
-    return np.array(np.load(file, mmap_mode="r", allow_pickle=False)[slice(*rows)])
+    # Mapped: what is cut into smaller chunks is then never in memory as a whole.
+    found: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)[slice(*rows)]
+    return found
 
 
 def _read_parquet(file: str, groups: list[int], columns: list[str]) -> NDArray[np.float32]:
+    """Some row groups as one array; one group at a time, so that the table is never there beside it."""
     from pyarrow import parquet
 
-    table = parquet.ParquetFile(file).read_row_groups(groups, columns=columns)
-    parts = []
-    for name in columns:
-        column = table.column(name).combine_chunks()
-        if column.null_count:
-            raise ValueError(
-                f"Column {name!r} of {Path(file).name} has missing values; fill or drop such rows."
-            )
-        values = column.flatten() if hasattr(column, "flatten") and column.type.num_fields else column
-        parts.append(np.asarray(values.to_numpy(zero_copy_only=False), np.float32).reshape(len(column), -1))
-    return np.ascontiguousarray(np.concatenate(parts, axis=1))
+    opened, out, done = parquet.ParquetFile(file), None, 0
+    n = sum(opened.metadata.row_group(group).num_rows for group in groups)
+    for group in groups:
+        table = opened.read_row_group(group, columns=columns)
+        parts = [_numbers(table.column(name), name, file) for name in columns]
+        if out is None:
+            out = np.empty((n, sum(part.shape[1] for part in parts)), np.float32)
+        np.concatenate(parts, axis=1, out=out[done : done + len(table)])
+        done += len(table)
+    assert out is not None
+    return out
+
+
+def _numbers(chunked: Any, name: str, file: str) -> NDArray[Any]:
+    column = chunked.combine_chunks()
+    if column.null_count:
+        raise ValueError(f"Column {name!r} of {Path(file).name} has missing values; fill or drop such rows.")
+    values = column.flatten() if hasattr(column, "flatten") and column.type.num_fields else column
+    numbers: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return numbers.reshape(len(column), -1)
 
 
 def _read_column(file: str, groups: list[int], name: str) -> NDArray[Any]:
@@ -246,12 +260,18 @@ def write_part(
     import pyarrow as pa
     from pyarrow import parquet
 
-    table = pa.table({})
-    if beside is not None:
-        file, groups = beside
-        table = parquet.ParquetFile(file).read_row_groups(groups)
-    for name, answer in zip(names, answers):
-        column = pa.array(answer.tolist()) if answer.dtype.kind in "OU" else pa.array(answer)
-        table = table.append_column(name, column)
-    parquet.write_table(table, target / f"part-{number:06d}.parquet")
-    return len(answers[0])
+    columns = (pa.array(a.tolist()) if a.dtype.kind in "OU" else pa.array(a) for a in answers)
+    found = pa.table(dict(zip(names, columns)))
+    path = target / f"part-{number:06d}.parquet"
+    if beside is None:
+        parquet.write_table(found, path)
+        return len(found)
+    opened, done = parquet.ParquetFile(beside[0]), 0
+    schema = pa.schema([*opened.schema_arrow, *found.schema], metadata=opened.schema_arrow.metadata)
+    with parquet.ParquetWriter(path, schema) as writer:
+        for group in beside[1]:
+            table = opened.read_row_group(group)
+            here = found.slice(done, len(table))
+            writer.write_table(pa.table([*table.columns, *here.columns], schema=schema))
+            done += len(table)
+    return done

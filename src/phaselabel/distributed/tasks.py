@@ -67,9 +67,11 @@ class Tasks:
         return found
 
     def workers(self) -> dict[str, dict[str, Any]]:
-        """What the scheduler knows of every worker; waits for the first one."""
+        """What the scheduler knows of every worker, and the memory taken there; waits for the first one."""
         self.client.wait_for_workers(1, timeout=60)
-        return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+        taken = self.client.run(_taken, on_error="ignore")
+        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        return {address: {**worker, "taken": taken.get(address, 0)} for address, worker in known.items()}
 
 
 class Patience:
@@ -101,15 +103,20 @@ class Patience:
                 "the checkpoint folder (resume=True, or --resume)."
             )
         raise RuntimeError(
-            f"For {self._seconds:.0f} seconds no worker has started anything: their memory is full, and nothing "
-            "runs that would free it; give them a larger memory_limit or restart them, and go on from the "
-            "checkpoint folder (resume=True, or --resume)."
+            f"No worker has started anything for {self._seconds:.0f} seconds: their memory is full, and "
+            "nothing runs that would free it; give them a larger memory_limit or restart them, and go on "
+            "from the checkpoint folder (resume=True, or --resume)."
         )
 
 
 def _works(worker: dict[str, Any]) -> bool:
     """Whether a worker takes tasks, or is at one."""
     return worker["status"] == "running" or bool(worker["metrics"].get("task_counts", {}).get("executing"))
+
+
+def _taken(dask_worker: Any) -> int:
+    """Memory of a worker's process that is not data which could be spilled."""
+    return int(dask_worker.monitor.get_process_memory() - dask_worker.state.nbytes)
 
 
 @contextmanager
