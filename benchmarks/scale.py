@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -116,6 +117,54 @@ def on_dask(n, workers, threads, memory, sweeps_per_round):
     }  # fmt: skip
 
 
+def beyond_memory(n, width, workers, threads, memory):
+    """Wide rows in files, more than the cluster has memory for: as far apart as the narrow ones."""
+    import tempfile
+
+    from dask.distributed import Client, LocalCluster
+
+    from phaselabel.distributed.sources import open_source
+
+    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(width, WIDTH)))[0].T.astype(np.float32)
+    y, step = [], max(1, 2**26 // (4 * width))
+    with tempfile.TemporaryDirectory() as home:
+        rows = Path(home) / "rows.npy"
+        rows.mkdir()
+        for t, start in enumerate(range(0, n, step)):
+            X, part = chunk(t, min(step, n - start))
+            np.save(rows / f"{t:06d}.npy", X @ turn)
+            y.append(part)
+        y = np.concatenate(y)
+        labels = labels_of(y)
+        cluster = LocalCluster(
+            n_workers=workers, threads_per_worker=threads, memory_limit=memory, dashboard_address=None
+        )
+        with cluster, Client(cluster) as client:
+            limits = [w["memory_limit"] for w in client.scheduler_info(n_workers=-1)["workers"].values()]
+            before = client.run(os.getpid)
+            source, start = open_source(rows), time.perf_counter()
+            options = {"client": client, "checkpoint": Path(home) / "kept"}
+            model = pl.GinzburgLandauClassifier(dask_options=options).fit(source.X, labels)
+            found = model.transduction_.compute()
+            total = time.perf_counter() - start
+            peaks = client.run(peak)
+            killed = len(set(before.values()) - set(client.run(os.getpid).values()))
+    hidden = labels < 0
+    return {
+        "where": f"{workers} x {threads} of {memory}", "rows": n, "width": width, "total": total,
+        "data_gib": source.X.nbytes / 2**30, "limits_gib": sum(limits) / 2**30, "killed": killed,
+        "peak_gib": [found / 2**30 for found in peaks.values()], "recall": model.neighbor_recall_,
+        "cells": int(model._fitted.outcome.deal.counts.shape[1]), "sweeps": model.n_iter_,
+        "accuracy": float(np.mean(found[hidden] == y[hidden])),
+    }  # fmt: skip
+
+
+def peak():
+    """The largest size this process has had, in bytes."""
+    words = Path("/proc/self/status").read_text().split()
+    return 1024 * int(words[words.index("VmHWM:") + 1])
+
+
 def main():
     """Measure one thing, or all of them, each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -123,6 +172,7 @@ def main():
     parser.add_argument("--workers", type=int, default=0, help="0: one process, no Dask")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--memory", default="6GiB")
+    parser.add_argument("--wide", type=int, help="rows of so many features, in files: more than fits memory")
     parser.add_argument("--sweeps-per-round", default="auto")
     parser.add_argument("--all", action="store_true", help="the table of docs/scale.md, but for 10^7 rows")
     parser.add_argument("--keep", action="store_true", help="add the result to results/scale.json")
@@ -134,7 +184,12 @@ def main():
         return
     rounds = given.sweeps_per_round if given.sweeps_per_round == "auto" else int(given.sweeps_per_round)
     n = int(given.rows)
-    record = on_dask(n, given.workers, given.threads, given.memory, rounds) if given.workers else local(n)
+    if given.wide:
+        record = beyond_memory(n, given.wide, given.workers, given.threads, given.memory)
+    elif given.workers:
+        record = on_dask(n, given.workers, given.threads, given.memory, rounds)
+    else:
+        record = local(n)
     print(json.dumps(record, indent=1))
     if given.keep:
         records = json.loads(RESULTS.read_text()) if RESULTS.exists() else []

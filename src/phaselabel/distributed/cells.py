@@ -123,7 +123,7 @@ def _centres(
         known = directions(points, cosine)
         means = faiss.Kmeans(known.shape[1], n_cells, niter=10, min_points_per_centroid=1, seed=1)
         means.train(known)
-        trial = np.random.default_rng(3).permutation(len(points))[: min(TRIALS, len(points) // 2 + 1)]
+        trial = np.random.default_rng(3).permutation(len(points))[:TRIALS]
         home = faiss.knn(known[trial], means.centroids, 1)[1].ravel()
     centres = np.asarray(means.centroids, np.float32)
     Sample(centres, rows[trial], points[trial], home.astype(np.int64)).save(folder)

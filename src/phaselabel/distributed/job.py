@@ -205,8 +205,7 @@ class Job:
             return Deal(self.folder, self.folder.load("deal/counts.npy")), Truth.load(self.folder)
         chunks, sizes = chunks_of(X, plan.chunk_rows)
         cosine = FAST[settings.metric] == "cosine"
-        most = min(plan.chunk_rows, int(64e6 // (X.dtype.itemsize * plan.width)))
-        sample(self._tasks, self.folder, chunks, sizes, plan.n_cells, most, cosine)
+        sample(self._tasks, self.folder, chunks, sizes, plan.n_cells, plan.sample_rows, cosine)
         deal, truth = deal_rows(self._tasks, self.folder, chunks, sizes, plan.n_neighbors, cosine)
         truth.save(self.folder)
         self.folder.save("deal/counts.npy", deal.counts)

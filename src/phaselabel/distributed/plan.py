@@ -15,11 +15,15 @@ PAUSE = 0.8
 PROCESS_BYTES = 230e6
 
 #: What one worker's room is shared out as: to the chunks being dealt, to a cell's search, to a block in the
-#: making. None of them are there at the same time.
-CHUNK_SHARE, SEARCH_SHARE, BLOCK_SHARE = 0.6, 0.8, 0.8
+#: making. None of them are there at the same time, but for the sample, which is there while chunks are dealt.
+CHUNK_SHARE, SEARCH_SHARE, BLOCK_SHARE, SAMPLE_SHARE = 0.5, 0.8, 0.8, 0.2
 
 #: Bytes that a row takes besides its features while its chunk is dealt, and while it is sought.
 DEAL_BYTES, SEARCH_BYTES = 700, 1300
+
+#: Rows of the sample that a cell must have, lest its centre be a row itself and nobody seem near to that row;
+#: and bytes that the sample may take in any case.
+SAMPLED, SAMPLE_BYTES = 8, 64e6
 
 #: A search with fewer rows at a time than this would never end.
 LEAST_ROWS = 256
@@ -31,8 +35,8 @@ class Plan:
 
     Attributes
     ----------
-    chunk_rows : int
-        Rows of a chunk, at most.
+    chunk_rows, sample_rows : int
+        Rows of a chunk, and of the sample that gives the cells, at most.
     search_bytes : float
         Memory that the search of a cell may take; a cell that needs more is searched piece by piece.
     """
@@ -43,6 +47,7 @@ class Plan:
     n_cells: int
     n_blocks: int
     chunk_rows: int
+    sample_rows: int
     search_bytes: float
 
     @classmethod
@@ -58,12 +63,16 @@ class Plan:
         n_cells = -(-n // min(CELL_ROWS, int(most_rows(search, width, X.dtype)) // 3))
         if n_cells > 1 or n > 20_000:
             n_cells = max(n_cells, 2 * len(workers))
+        row = width * X.dtype.itemsize
+        sample_rows = int(min(SAMPLE_SHARE * room, max(SAMPLE_BYTES, SAMPLED * n_cells * row)) // row)
+        n_cells = min(n_cells, max(sample_rows // SAMPLED, 1))
         least = -(-n * _block_bytes(n_neighbors) // int(BLOCK_SHARE * room))
         n_blocks = len(workers) * int(max(1, -(-least // len(workers))))
         # Every thread holds a chunk, one more is on its way; one thread at a time sorts and converts its own.
         copies = threads + 2 + (4 / X.dtype.itemsize) * ((X.dtype != "f4") + 2 * cosine)
-        chunk_rows = int(CHUNK_SHARE * room // (copies * width * X.dtype.itemsize + DEAL_BYTES * threads))
-        return cls(n, width, n_neighbors, n_cells, min(n_blocks, n_cells), max(chunk_rows, 1), search)
+        chunk_rows = max(1, int(CHUNK_SHARE * room // (copies * row + DEAL_BYTES * threads)))
+        n_blocks = min(n_blocks, n_cells)
+        return cls(n, width, n_neighbors, n_cells, n_blocks, chunk_rows, sample_rows, search)
 
 
 def most_rows(budget: float, width: int, dtype: Any) -> float:

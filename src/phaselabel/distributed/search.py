@@ -174,9 +174,10 @@ def _nearest(around: _Around, k: int, metric: str, recall: float, budget: float)
     options: dict[str, Any] = {"metric": metric, "recall": recall, "working_memory": budget / 4 / 2**20}
     if len(own) == n and n <= most:
         return nearest_neighbors(around.points(own), k, **options)
-    asking, asked = (n, n) if n + len(own) <= most else (int(most) // 3, int(most) * 2 // 3)
+    batches = _pieces(own, max(1, int(most) // 2))
+    asked = max(k + 1, int(most) - len(batches[0]))
     found = []
-    for some in _pieces(own, asking):
+    for some in batches:
         queries = around.points(some)
         near: tuple[Any, Any] = np.empty((len(some), 0), np.int64), np.empty((len(some), 0))
         for piece in _pieces(np.arange(n), asked):

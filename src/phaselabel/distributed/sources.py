@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Rows, and bytes of them, that are read at a time, at most.
-PART_ROWS, PART_BYTES = 250_000, 2**25
+PART_ROWS, PART_BYTES = 250_000, 2**24
 
 
 class Source:
