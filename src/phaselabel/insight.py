@@ -14,6 +14,7 @@ from phaselabel.confidence import Calibration, as_distributions, calibrate, held
 from phaselabel.flow import Solution
 from phaselabel.graph import Graph
 from phaselabel.query import choose_queries
+from phaselabel.spread import sharpened
 
 
 class Insight:
@@ -121,7 +122,8 @@ class Insight:
         check_is_fitted(self, "solution_")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")
-        return choose_queries(self.graph_, self._labels, self.solution_.arm, len(self.classes_), int(n))
+        sharp = sharpened(self.graph_)
+        return choose_queries(sharp, self._labels, self.solution_.arm, len(self.classes_), int(n))
 
     def _as_probabilities(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Calibrated probabilities of new rows from the shares in the vote on them."""

@@ -56,7 +56,7 @@ def fading(
     """
     indptr, indices, weights = graph.csr
     weights = weights.astype(np.float32, copy=False)
-    n_columns, source = source.shape[1], _padded(source)
+    n_columns, source = source.shape[1], padded(source)
     root = np.sqrt(graph.degrees)
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
     mean = _component_means(graph, source, damping) * root.astype(np.float32)[:, None]
@@ -79,7 +79,7 @@ def fading(
     return np.asarray(solution[:, :n_columns] * inverse, np.float32)
 
 
-def _padded(table: NDArray[np.float32]) -> NDArray[np.float32]:
+def padded(table: NDArray[np.float32]) -> NDArray[np.float32]:
     """With columns of zeros up to a multiple of four, for which products are up to three times as fast."""
     extra = -table.shape[1] % 4 if table.shape[1] > 1 else 0
     return np.pad(table, ((0, 0), (0, extra))) if extra else table
@@ -144,7 +144,7 @@ def spread(
     arm[reached] = sizes.firm().choose(voice, np.zeros(n_classes), 100)[0]
     indptr, indices, _ = graph.csr
     trust = (fidelity / (1 + fidelity)).astype(np.float32)
-    table = _padded(np.zeros((len(labels), n_classes), np.float32))
+    table = padded(np.zeros((len(labels), n_classes), np.float32))
     table[reached, arm[reached]] = 1
     other, offsets = np.empty_like(table), np.zeros(n_classes)
     for round_ in range(rounds):

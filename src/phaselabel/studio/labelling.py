@@ -104,14 +104,14 @@ class Labelling:
 
     def hearing(self, labels: NDArray[np.int32], solution: Solution | None, n_classes: int) -> Hearing:
         """How well every region is backed by answers."""
-        return hearing(self.graph, labels, _arm(labels, solution, n_classes), max(n_classes, 1))
+        return hearing(self.sharp, labels, _arm(labels, solution, n_classes), max(n_classes, 1))
 
     def questions(
         self, labels: NDArray[np.int32], solution: Solution | None, ear: Hearing, asked: list[int], n: int = 1
     ) -> list[int]:
         """The ``n`` best items to ask about, beside those that are asked already."""
         arm, k = _arm(labels, solution, ear.n_classes), ear.n_classes
-        return list(choose_queries(self.graph, labels, arm, k, n, ear=ear, asked=asked).tolist())
+        return list(choose_queries(self.sharp, labels, arm, k, n, ear=ear, asked=asked).tolist())
 
     def votes(self, solution: Solution, n_classes: int) -> NDArray[np.float64]:
         """The share of every class in the neighbours' vote on each item."""
