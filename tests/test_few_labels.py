@@ -264,6 +264,18 @@ def test_queries_are_new_distinct_and_reach_every_part():
         model.query(0)
 
 
+@pytest.mark.parametrize("seed", [1000, 1001, 1002])
+def test_ten_questions_reach_most_digits(digits_graph, digits, seed):
+    y = digits[1]
+    labels = np.full(len(y), -1)
+    first = np.random.default_rng(seed).permutation(len(y))[:2]
+    labels[first] = y[first]
+    model = GinzburgLandauClassifier(affinity="precomputed").fit(digits_graph.weights, labels)
+    rows = model.query(10)
+    assert len(set(rows) | set(first)) == 12
+    assert len(np.unique(y[rows])) >= 7
+
+
 # -- choosing settings
 
 
