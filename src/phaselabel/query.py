@@ -95,8 +95,10 @@ def choose_queries(
 
 
 def _with(graph: Graph, ear: Hearing, rows: list[int]) -> Hearing:
-    """The same, once some rows have labels too."""
-    return replace(ear, heard=ear.heard + _heard(graph, np.array(rows), ear.n_known))
+    """The same, once some rows have labels too: all together are 1 on average again."""
+    n_known = ear.n_known + len(rows)
+    heard = ear.heard * np.float32(ear.n_known / n_known) + _heard(graph, np.array(rows), n_known)
+    return replace(ear, heard=heard, n_known=n_known)
 
 
 def _region_votes(graph: Graph, arm: NDArray[np.integer], n_classes: int) -> NDArray[np.float32]:
