@@ -197,7 +197,7 @@ def wrong_labels(records, name, graph, y, draws):
 
 
 def labels_needed(graph, y, strategy, seed, goals, most):
-    """How many labels a way of asking, one at a time, needs for the accuracies; two of two classes are known."""
+    """How many labels a way of asking, one by one, needs for the accuracies, from two of two classes on."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
     first = order[: np.argmax(y[order] != y[order[0]]) + 1]
