@@ -296,10 +296,11 @@ export function open(root, first) {
   }
   async function add(event) {
     event.preventDefault();
-    if (!nameField.value.trim()) return;
-    const next = await order("class", { name: nameField.value }).catch(() => null);
-    if (!next) return;
-    nameField.value = "";
+    const name = nameField.value;
+    if (!name.trim()) return;
+    nameField.value = ""; // at once: what is typed while the server answers is the next name
+    const next = await order("class", { name }).catch(() => null);
+    if (!next) { nameField.value ||= name; return; }
     active = next.classes.at(-1).id;
     pick("brush");
     show(next);
