@@ -11,7 +11,7 @@ from distributed import Client, KilledWorker
 
 from phaselabel.distributed.blocks import Block
 from phaselabel.distributed.folder import Folder
-from phaselabel.distributed.tasks import Patience
+from phaselabel.distributed.tasks import NO_WORKER, Patience
 
 log = logging.getLogger(__name__)
 
@@ -149,10 +149,7 @@ class Crew:
             if found := self._present():
                 return found
             sleep(0.2)
-        raise RuntimeError(
-            f"The cluster has had no worker for {PATIENCE:.0f} seconds; start some, and go on from the "
-            "checkpoint folder (resume=True, or --resume)."
-        )
+        raise RuntimeError(NO_WORKER.format(PATIENCE))
 
     def _lost(self) -> list[int]:
         """Who does not answer any more."""
@@ -160,7 +157,7 @@ class Crew:
         for number, actor in sorted(self._actors.items()):
             try:
                 actor.ping().result(timeout=10)
-            except Exception:
+            except Exception:  # of whatever kind: who doesn't answer is lost
                 lost.append(number)
         return lost
 

@@ -86,7 +86,7 @@ class ArraySource(Source):
         for file in files:
             array = np.load(file, mmap_mode="r", allow_pickle=False)
             _refuse_shape(file, array.shape)
-            step = max(1, min(PART_ROWS, PART_BYTES // array[0].nbytes))
+            step = max(1, min(PART_ROWS, PART_BYTES // max(array.itemsize * array.shape[1], 1)))
             for start in range(0, len(array), step):
                 rows = start, min(start + step, len(array))
                 block = read(str(file.absolute()), rows, dask_key_name=f"phaselabel-read-{file.stem}-{start}")

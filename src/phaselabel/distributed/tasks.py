@@ -9,6 +9,12 @@ from typing import Any
 
 from distributed import Client, KilledWorker, as_completed, get_worker
 
+#: What is said where nobody is left to work.
+NO_WORKER = (
+    "The cluster has had no worker for {:.0f} seconds; start some, and go on from the checkpoint folder "
+    "(resume=True, or --resume)."
+)
+
 #: Called with (stage, done, total).
 Progress = Callable[[str, int, int], None]
 
@@ -98,10 +104,7 @@ class Patience:
         if now < self._moved + self._seconds:
             return
         if not present:
-            raise RuntimeError(
-                f"The cluster has had no worker for {self._seconds:.0f} seconds; start some, and go on from "
-                "the checkpoint folder (resume=True, or --resume)."
-            )
+            raise RuntimeError(NO_WORKER.format(self._seconds))
         raise RuntimeError(
             f"No worker has started anything for {self._seconds:.0f} seconds: their memory is full, and "
             "nothing runs that would free it; give them a larger memory_limit or restart them, and go on "
