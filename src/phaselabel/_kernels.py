@@ -146,31 +146,29 @@ def _neighbors_pull(i, arm, indptr, indices, weights, state):  # type: ignore[no
 def _vote(i, indptr, indices, weights, state, label, ballast, ballot):  # type: ignore[no-untyped-def]
     """argmax_k Σ_{y_j=k} ŵ_ij r_j, a known label counting as one more neighbour at its leaf.
 
-    ``ballot`` holds zeros for every class, before and after: only the neighbours' classes are touched.
-    Votes only add up, so the first class to reach the highest total wins; a tie goes to the neighbour
-    that comes first, not to the class with the smallest number.
+    ``ballot`` holds zeros, before and after, for "no class" and for every class: a neighbour at the hub has
+    nothing to say, and need not be told from the others. Votes only add up, so the first class to reach the
+    highest total wins; a tie goes to the neighbour that comes first, not to the class with the smallest
+    number.
     """
-    winner = int(state[i].arm)
-    known = int(label)
+    winner = np.int32(state[i].arm)
+    known = np.int32(label)
     best = ballot.dtype.type(0)
     if known >= 0 and ballast > 0:
-        ballot[known] = ballast
-        best = ballot[known]
+        ballot[known + 1] = ballast
+        best = ballot[known + 1]
         winner = known
     for e in range(indptr[i], indptr[i + np.uint64(1)]):
         j = indices[e]
-        arm = int(state[j].arm)
-        if arm >= 0:
-            ballot[arm] += weights[e] * state[j].height
-            if ballot[arm] > best:
-                best = ballot[arm]
-                winner = arm
+        arm = np.int32(state[j].arm)
+        total = ballot[np.uint32(arm + 1)] + weights[e] * state[j].height
+        ballot[np.uint32(arm + 1)] = total
+        leads = total > best
+        best = total if leads else best
+        winner = arm if leads else winner
     for e in range(indptr[i], indptr[i + np.uint64(1)]):
-        arm = int(state[indices[e]].arm)
-        if arm >= 0:
-            ballot[arm] = 0
-    if known >= 0:
-        ballot[known] = 0
+        ballot[np.uint32(np.int32(state[indices[e]].arm) + 1)] = 0
+    ballot[known + 1] = 0
     return winner
 
 
@@ -246,14 +244,15 @@ def watched_sweep(indptr, indices, weights, site, epsilon, bend, state, out, blo
             fidelity += site[i].fidelity * gap * gap
             out[i].height = new
             out[i].arm = state[i].arm
+        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            if out[i].height < 0:
+                out[i].height = min(-out[i].height, 0.5)
+                out[i].arm = _voted(i, indptr, indices, weights, site[i], epsilon, state, ballots[b])
         changed = 0
         climbing = 0
         moving = 0
         waiting = 0
         for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-            if out[i].height < 0:
-                out[i].height = min(-out[i].height, 0.5)
-                out[i].arm = _voted(i, indptr, indices, weights, site[i], epsilon, state, ballots[b])
             r, new = state[i].height, out[i].height
             turned = out[i].arm != state[i].arm
             changed += turned
@@ -269,23 +268,36 @@ def watched_sweep(indptr, indices, weights, site, epsilon, bend, state, out, blo
         tally[b].waiting = waiting
 
 
+@_kernel(inline=True)
+def _wake(i, old, indptr, indices, weights, state, awake):  # type: ignore[no-untyped-def]
+    """If vertex i moved from ``old``, mark it, and the neighbours whom that shifts by more than a trifle.
+
+    A neighbour's height changes by at most ŵ_ij times the way that i has gone.
+    """
+    height = state[i].height
+    turned = old.arm != state[i].arm
+    if turned or _has_moved(old.height, height):
+        awake[i] = True
+        way = old.height + height if turned else abs(old.height - height)
+        for e in range(indptr[i], indptr[i + np.uint64(1)]):
+            j = indices[e]
+            if weights[e] * way > REST * state[j].height:
+                awake[j] = True  # by several threads at once, perhaps: always the same value
+
+
 @_kernel(parallel=True)
-def wake_around(indptr, indices, old, new, awake):  # type: ignore[no-untyped-def]
-    """Mark every vertex that moved from ``old`` to ``new``, and its neighbours."""
-    for row in nb.prange(new.size):
+def wake_around(indptr, indices, weights, old, state, awake):  # type: ignore[no-untyped-def]
+    """Mark the first vertices, as many as ``old`` has, that moved, and whom they shift."""
+    for row in nb.prange(old.size):
         i = np.uint64(row)
-        if old[i].arm != new[i].arm or _has_moved(old[i].height, new[i].height):
-            awake[i] = True
-            for e in range(indptr[i], indptr[i + np.uint64(1)]):
-                awake[indices[e]] = True  # by several threads at once, perhaps: always the same value
+        _wake(i, old[i], indptr, indices, weights, state, awake)
 
 
 @_kernel(parallel=True)
-def partial_sweep(indptr, indices, weights, site, epsilon, bend, state, rows, fresh, blocks, ballots, awake):  # type: ignore[no-untyped-def]
-    """One synchronous step of some ``rows`` in place, everybody else standing still.
+def partial_sweep(indptr, indices, weights, site, epsilon, bend, state, rows, fresh, blocks, ballots):  # type: ignore[no-untyped-def]
+    """One synchronous step of some ``rows``, everybody else standing still: their new states, ``fresh``.
 
-    Block b holds ``rows[blocks[b]]`` to ``rows[blocks[b + 1]]``; ``fresh`` is scratch of their length. The
-    rows that move, and their neighbours, are marked in ``awake``.
+    Block b holds ``rows[blocks[b]]`` to ``rows[blocks[b + 1]]``.
     """
     for b in nb.prange(blocks.size - 1):
         for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
@@ -298,15 +310,20 @@ def partial_sweep(indptr, indices, weights, site, epsilon, bend, state, rows, fr
                 i = rows[a]
                 fresh[a].height = min(-fresh[a].height, 0.5)
                 fresh[a].arm = _voted(i, indptr, indices, weights, site[i], epsilon, state, ballots[b])
+
+
+@_kernel(parallel=True)
+def accept(indptr, indices, weights, state, rows, fresh, blocks, awake):  # type: ignore[no-untyped-def]
+    """Let ``rows`` take their ``fresh`` states, and mark who is awake then; ``fresh`` has the old ones."""
     for b in nb.prange(blocks.size - 1):
         for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
             i = rows[a]
-            if fresh[a].arm != state[i].arm or _has_moved(state[i].height, fresh[a].height):
-                awake[i] = True
-                for e in range(indptr[i], indptr[i + np.uint64(1)]):
-                    awake[indices[e]] = True
-            state[i].height = fresh[a].height
-            state[i].arm = fresh[a].arm
+            height, arm = state[i].height, state[i].arm
+            state[i].height, state[i].arm = fresh[a].height, fresh[a].arm
+            fresh[a].height, fresh[a].arm = height, arm
+    for b in nb.prange(blocks.size - 1):
+        for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            _wake(rows[a], fresh[a], indptr, indices, weights, state, awake)
 
 
 @_kernel(parallel=True)

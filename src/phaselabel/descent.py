@@ -12,7 +12,7 @@ from phaselabel.graph import Graph
 from phaselabel.patch import Patch
 from phaselabel.star import State
 
-#: Where no more than a fraction FEW of the vertices moves, the flow visits only them and their neighbours
+#: Where no more than a fraction FEW of the vertices moves, the flow visits only them and whom they shift
 #: until the next look, as long as these are no more than a fraction MANY of all.
 FEW, MANY = 0.05, 0.3
 
@@ -47,7 +47,7 @@ class Descent(ABC):
 
     @abstractmethod
     def _wake(self) -> int:
-        """How many vertices moved in the last sweep or are neighbours of one who did."""
+        """How many vertices moved in the last sweep, or are shifted by one who did."""
 
     @abstractmethod
     def _sweep_awake(self, most: int) -> int:
@@ -76,7 +76,7 @@ class Descent(ABC):
         return now
 
     def advance(self, sweeps: int) -> None:
-        """Make sweeps, unobserved; while few vertices move, only of those and their neighbours."""
+        """Make sweeps, unobserved; while few vertices move, only of those and whom they shift."""
         end = self.n_iter + sweeps
         if self._moving <= FEW * self.n_vertices:
             awake = self._wake()
@@ -100,7 +100,8 @@ class LocalDescent(Descent):
         super().__init__(graph.n_vertices)
         _kernels.announce_compilation()
         # Vertices are renumbered for the cache; nobody outside this class sees it.
-        self._order, csr = graph.layout
+        order, csr = graph.layout
+        self._order = order.astype(np.intp)
         self.patch = Patch(csr, graph.row_sums[self._order], n_classes)
         packed = start.packed(csr[2].dtype)
         self.patch.start(packed[self._order], labels[self._order], fidelity[self._order])

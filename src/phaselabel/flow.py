@@ -191,32 +191,31 @@ def descend(
     every: int = 5,
 ) -> Solution:
     """Follow a descent until it has come to rest: the loop itself, for a graph here or in pieces."""
-    rest = _Rest(tol, descent.n_vertices)
+    rest, scheduled = _Rest(tol, descent.n_vertices), isinstance(epsilon, Geometric)
     trace: list[tuple[int, Energy]] = []
-    stopped = False
+    stopped = resting = ended = False
     for value, sweeps in _stages(epsilon, max_iter):
         descent.set_epsilon(value, step)
         end = descent.n_iter + sweeps
-        while descent.n_iter < end and not stopped:
+        while descent.n_iter < end:
             sweep, before = descent.n_iter, descent.state() if callbacks else None
             now, tally = descent.look()
             trace.append((sweep, now))
             # Every callback is asked, whatever the others answered.
             stopped = any([watch(sweep, before, now) for watch in callbacks])  # type: ignore[arg-type]
-            if stopped:
-                descent.undo()
-            elif rest.reached(sweep, now, tally, value, descent.pace) and not isinstance(epsilon, Geometric):
+            resting = not stopped and rest.reached(sweep, now, tally, value, descent.pace)
+            ended = stopped or (resting and not scheduled)
+            if ended:
+                descent.undo()  # what was looked at is the end
                 break
-            else:
-                descent.advance(min(every - 1, end - descent.n_iter))
+            descent.advance(min(every - 1, end - descent.n_iter))
         if stopped:
             break
     final = descent.state()
-    if not stopped:
+    if not ended:
         trace.append((descent.n_iter, descent.energy()))
-    reason, status = rest.outcome(descent.n_iter, stopped, isinstance(epsilon, Geometric))
-    converged = rest.found and not stopped
-    return Solution(final.arm, final.height, as_trace(trace), descent.n_iter, status, converged, reason)
+    reason, status = rest.outcome(descent.n_iter, stopped, scheduled)
+    return Solution(final.arm, final.height, as_trace(trace), descent.n_iter, status, resting, reason)
 
 
 class _Rest:

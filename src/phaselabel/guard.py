@@ -28,14 +28,15 @@ class SizeWatch:
         self.kept: tuple[int, State] | None = None
         self.tripped = False
         self.drift = 0.0
-        self._reference = None if start is None else self._shares(start)
+        self._reference = None if start is None else _shares(start.sizes(n_classes))
         self._decided = -1
 
     def __call__(self, sweep: int, state: State, energy: Energy) -> bool:
         """Look at the sizes; true if they have drifted."""
-        shares = self._shares(state)
+        sizes = state.sizes(self.n_classes)
+        shares = _shares(sizes)
         if self._reference is None:
-            decided, self._decided = self._decided, int(state.sizes(self.n_classes).sum())
+            decided, self._decided = self._decided, int(sizes.sum())
             # Everybody whom a label reaches has a class when the number at the hub stands still.
             if decided == self._decided:
                 self._reference = shares
@@ -47,9 +48,9 @@ class SizeWatch:
         self.kept = sweep, state
         return False
 
-    def _shares(self, state: State) -> NDArray[np.float64]:
-        sizes = state.sizes(self.n_classes)
-        return sizes / max(int(sizes.sum()), 1)
+
+def _shares(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    return sizes / max(int(sizes.sum()), 1)
 
 
 def guarded(

@@ -54,7 +54,7 @@ class Patch:
         self._site["row_sum"], self._fidelity = row_sums, np.zeros(n)
         self._blocks = boundary + balanced_blocks(csr[0][boundary:], N_BLOCKS)
         self._tally = np.zeros(N_BLOCKS, _kernels.TALLY)
-        self._ballots = np.zeros((N_BLOCKS, n_classes), number)
+        self._ballots = np.zeros((N_BLOCKS, n_classes + 1), number)
         self._awake = np.zeros(n, np.bool_)
         self._size = largest_array(n, len(csr[1]), n_classes) if size is None else size
 
@@ -94,17 +94,16 @@ class Patch:
         self._turn()
 
     def wake(self) -> int:
-        """Find who moved in the last sweep, and their neighbours; answer how many rows that are."""
+        """Find who moved in the last sweep, and whom they shift; answer how many rows that are."""
         self._awake[:] = False
-        return self._rouse(self.back, self.front)
+        return self._rouse(self.back)
 
     def wake_around_boundary(self, before: NDArray[np.void]) -> int:
         """Wake also the rows beside those of the boundary who moved from ``before`` to where they are now."""
-        return self._rouse(before, self.front[: self.boundary])
+        return self._rouse(before)
 
-    def _rouse(self, old: NDArray[np.void], new: NDArray[np.void]) -> int:
-        indptr, indices, _ = self.csr
-        _kernels.wake_around.sized(self._size)(indptr[: len(new) + 1], indices, old, new, self._awake)
+    def _rouse(self, old: NDArray[np.void]) -> int:
+        _kernels.wake_around.sized(self._size)(*self.csr, old, self.front, self._awake)
         return self.n_awake
 
     @property
@@ -113,14 +112,15 @@ class Patch:
         return int(np.count_nonzero(self._awake[self.boundary :]))
 
     def sweep_awake(self) -> None:
-        """Move in place only those who are awake; whoever moves keeps himself and his neighbours awake."""
-        indices = self.csr[1]
-        rows = (np.flatnonzero(self._awake[self.boundary :]) + self.boundary).astype(indices.dtype)
-        self._awake[:] = False
+        """Move in place only those who are awake; who moves, and whom that shifts, is awake for the next."""
+        rows = np.flatnonzero(self._awake[self.boundary :]) + self.boundary
+        rows = rows.astype(self.csr[1].dtype)
         cuts = np.linspace(0, len(rows), N_BLOCKS + 1).astype(np.int64)
-        run = _kernels.partial_sweep.sized(self._size)
-        scratch = self._ballots, self._awake
-        run(*self.csr, self._site, self._epsilon, self._bend, self.front, rows, self.back, cuts, *scratch)
+        vertex = self._site, self._epsilon, self._bend
+        move, accept = (k.sized(self._size) for k in (_kernels.partial_sweep, _kernels.accept))
+        move(*self.csr, *vertex, self.front, rows, self.back, cuts, self._ballots)
+        self._awake[:] = False
+        accept(*self.csr, self.front, rows, self.back, cuts, self._awake)
 
     def undo(self) -> None:
         """Take the last sweep of all rows back."""
@@ -140,7 +140,8 @@ class Patch:
         )
 
     def _turn(self) -> None:
-        self.back[: self.boundary] = self.front[: self.boundary]
+        if self.boundary:
+            self.back[: self.boundary] = self.front[: self.boundary]
         self.front, self.back = self.back, self.front
 
 

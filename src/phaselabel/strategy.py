@@ -65,10 +65,12 @@ def is_few(labels: NDArray[np.int32], n_classes: int) -> bool:
 def purity(graph: Graph, labels: NDArray[np.int32], enough: int = ENOUGH) -> float | None:
     """The share of the edges between known labels that join one class; None if they are not ``enough``."""
     known = np.flatnonzero(labels >= 0)
-    edges = graph.weights[known][:, known].tocoo()
-    if edges.nnz < 2 * enough:
+    edges = graph.weights[known]
+    here, there = np.repeat(labels[known], np.diff(edges.indptr)), labels[edges.indices]
+    between = there >= 0
+    if between.sum() < 2 * enough:
         return None
-    return float(np.mean(labels[known][edges.row] == labels[known][edges.col]))
+    return float(np.mean(here[between] == there[between]))
 
 
 def separates_badly(graph: Graph, labels: NDArray[np.int32]) -> bool:

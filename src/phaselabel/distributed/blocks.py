@@ -153,7 +153,7 @@ class Block:
         return self._done(start, publish)
 
     def wake(self) -> int:
-        """Who moved in the last sweep, and their neighbours."""
+        """Who moved in the last sweep, and whom they shift."""
         self._ready()
         return self._patch.wake()
 

@@ -45,7 +45,7 @@ def save_piece(
     parts = {
         "indptr": np.concatenate([[0], ends, len(cut) + indptr[1:]]).astype(np.uint32),
         "indices": np.concatenate([(rows[cut][back] + h).astype(np.uint32), indices]),
-        "weights": np.concatenate([np.zeros(len(cut), weights.dtype), weights]),
+        "weights": np.concatenate([weights[cut][back], weights]),
         "row_sums": np.concatenate([np.zeros(h), row_sums]),
         "owners": boundary >> _SHIFT,
     }
