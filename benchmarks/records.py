@@ -7,7 +7,7 @@ from pathlib import Path
 import phaselabel
 
 #: What decides the labels; everything else decides what is thought of them.
-LABELLING = "_*kernels graph/* star energy patch descent flow sizes spread guard strategy".split()
+LABELLING = "_*kernels graph/* star energy patch descent flow sizes spread recut guard strategy".split()
 
 
 class Records:

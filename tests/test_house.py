@@ -21,7 +21,7 @@ _kernels _graph_kernels
 graph.graph graph.rows graph.bridges graph.exact graph.inverted graph.shortlist graph.neighbors graph.weights
 graph
 star energy patch descent flow callbacks
-_few_label_kernels sizes spread guard strategy confidence query insight
+_few_label_kernels sizes spread recut guard strategy confidence query insight
 atomic storage
 labels
 distributed distributed.folder distributed.tasks distributed.plan distributed.deal distributed.pieces

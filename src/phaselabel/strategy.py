@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from phaselabel.flow import Solution
 from phaselabel.graph import Graph
 from phaselabel.guard import guarded
+from phaselabel.recut import recut
 from phaselabel.sizes import ClassSizes
 from phaselabel.spread import sharpened, spread
-from phaselabel.star import checked_fidelity
+from phaselabel.star import State, checked_fidelity
 
 #: Up to so many labels per class the flow starts from a spread; and tables hold at most so many numbers.
 FEW, LARGEST = 50, 60_000_000
@@ -46,10 +47,15 @@ def solve(
     if n_classes == 1 or not (is_few(labels, n_classes) or sizes.exact or bad):
         return guarded(graph, labels, n_classes, DRIFT, init="hub", max_iter=max_iter, **settings)
     sizes = sizes.firm(UNPINNED) if bad else sizes
-    sharp = sharpened(graph)
-    state = spread(sharp, labels, n_classes, sizes, checked_fidelity(fidelity, labels))
-    sweeps = min(max_iter, SETTLING)
-    solution = guarded(sharp, labels, n_classes, DRIFT_OF_FEW, init=state, max_iter=sweeps, **settings)
+    sharp, trust = sharpened(graph), checked_fidelity(fidelity, labels)
+    settings |= {"max_iter": min(max_iter, SETTLING)}
+    state = spread(sharp, labels, n_classes, sizes, trust)
+    solution = guarded(sharp, labels, n_classes, DRIFT_OF_FEW, init=state, **settings)
+    if not bad and solution.reason != "callback":
+        arm = recut(sharp, labels, solution.arm, n_classes, trust, sizes_given=sizes.exact)
+        if (arm != solution.arm).any():
+            state = State(arm, solution.height)
+            solution = guarded(sharp, labels, n_classes, DRIFT_OF_FEW, init=state, **settings)
     if solution.reason != "limit" or max_iter < SETTLING:
         return solution
     status = f"Spread from few labels, then settled for {solution.n_iter} sweeps."
