@@ -13,8 +13,9 @@ from scipy import sparse
 
 from phaselabel.graph import Graph
 
-#: How many modes are tried; how much cheaper a new cut must be; unions of fewer rows are left alone.
-MODES, CHEAPER, FEWEST = 4, 0.98, 20
+#: How many modes are tried; how much cheaper a new cut must be; unions of fewer rows are left alone, and
+#: such that less than this share of them hangs together: classes in pieces are no clusters.
+MODES, CHEAPER, FEWEST, WHOLE = 4, 0.98, 20, 0.9
 
 #: By how much of itself the smaller of two classes may shrink, and grow if sizes are not given.
 SHRINK, GROW = 0.05, 0.5
@@ -50,7 +51,7 @@ def recut(
         rows = np.flatnonzero((arm == p) | (arm == q))
         edges = graph.normalized[rows][:, rows]
         inside = _shared_part(edges, labels[rows], p, q)
-        if inside.sum() < FEWEST:
+        if inside.sum() < max(FEWEST, WHOLE * len(rows)):
             continue
         rows, edges = rows[inside], edges[inside][:, inside]
         known = (labels[rows] == p) * 1.0 - (labels[rows] == q)
