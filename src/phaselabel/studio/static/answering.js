@@ -146,12 +146,12 @@ export function open(root, first) {
     const name = nameField.value.trim(), q = current();
     if (!name) return;
     const rows = tab === "grid" && chosen.size ? [...chosen] : q ? [q.item.row] : null;
-    const next = await (rows ? send("answer", { rows, name }) : send("class", { name })).catch(() => null);
-    if (!next) return;
-    picked = null;
-    nameField.value = "";
+    nameField.value = ""; // at once: what is typed while the server answers is the next name
     nameField.blur();
     work.focus();
+    const next = await (rows ? send("answer", { rows, name }) : send("class", { name })).catch(() => null);
+    if (!next) { nameField.value ||= name; return; }
+    picked = null;
     if (tab === "grid") showGrid();
   }
   function passOver() {
