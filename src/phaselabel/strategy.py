@@ -48,14 +48,16 @@ def solve(
         return guarded(graph, labels, n_classes, DRIFT, init="hub", max_iter=max_iter, **settings)
     sizes = sizes.firm(UNPINNED) if bad else sizes
     sharp, trust = sharpened(graph), checked_fidelity(fidelity, labels)
-    settings |= {"max_iter": min(max_iter, SETTLING)}
-    state = spread(sharp, labels, n_classes, sizes, trust)
-    solution = guarded(sharp, labels, n_classes, DRIFT_OF_FEW, init=state, **settings)
+
+    def settled(start: State) -> Solution:
+        sweeps = min(max_iter, SETTLING)
+        return guarded(sharp, labels, n_classes, DRIFT_OF_FEW, init=start, max_iter=sweeps, **settings)
+
+    solution = settled(spread(sharp, labels, n_classes, sizes, trust))
     if not bad and solution.reason != "callback":
         arm = recut(sharp, labels, solution.arm, n_classes, trust, sizes_given=sizes.exact)
         if (arm != solution.arm).any():
-            state = State(arm, solution.height)
-            solution = guarded(sharp, labels, n_classes, DRIFT_OF_FEW, init=state, **settings)
+            solution = settled(State(arm, solution.height))
     if solution.reason != "limit" or max_iter < SETTLING:
         return solution
     status = f"Spread from few labels, then settled for {solution.n_iter} sweeps."

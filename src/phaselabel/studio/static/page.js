@@ -25,16 +25,22 @@ export function say(words) {
   if (find("#status").textContent !== words) find("#status").textContent = words;
 }
 
+class Unreachable extends Error {}
+
+async function get(where) {
+  return fetch(where).catch(() => { throw new Unreachable("The studio doesn't answer."); });
+}
+
 export async function ask(name, options = {}) {
   const query = new URLSearchParams(options).toString();
-  const answer = await fetch(`ask/${name}${query ? "?" + query : ""}`);
+  const answer = await get(`ask/${name}${query ? "?" + query : ""}`);
   const found = await answer.json();
   if (!answer.ok) throw new Error(found.error);
   return found;
 }
 
 export async function bytes(name) {
-  const answer = await fetch(`data/${name}`);
+  const answer = await get(`data/${name}`);
   if (!answer.ok) throw new Error((await answer.json()).error);
   return { number: Number(answer.headers.get("x-number")), content: await answer.arrayBuffer() };
 }
@@ -88,9 +94,13 @@ function saved() {
 
 export function listen(hear) {
   const source = new EventSource("events");
-  source.onmessage = (event) => hear(JSON.parse(event.data));
+  // If the studio goes away while news is being looked into, the stream says so, and all is asked for when it is back.
+  const tell = async (news) => {
+    try { await hear(news); } catch (error) { if (!(error instanceof Unreachable)) throw error; }
+  };
+  source.onmessage = (event) => tell(JSON.parse(event.data));
   source.onerror = () => { find("#saved").textContent = "Waiting for the studio…"; find("#saved").className = "bad"; };
-  source.onopen = () => { saved(); hear({ opened: true }); };
+  source.onopen = () => { saved(); tell({ opened: true }); };
 }
 
 export function typing(event) {
