@@ -229,7 +229,10 @@ def active(records, name, graph, y, draws, most):
             found = labels_needed(graph, y, strategy, seed, goals, most)
             return [found.get(goal) for goal in goals]
 
-        runs = records.all({s: f"active-{name}-{strategy}-singly-{s}" for s in range(draws)}, measure)
+        # Chance asks without looking at what is thought of the labels.
+        code = {"code": LABELLING} if strategy == "random" else {}
+        names = {s: f"active-{name}-{strategy}-singly-{s}" for s in range(draws)}
+        runs = records.all(names, measure, **code)
         if not runs:
             continue
         row = {"set": name, "asks by": strategy, "draws": len(runs)}
@@ -249,7 +252,7 @@ def main():
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--first", type=int, default=0, help="the first draw")
     parser.add_argument("--slow-draws", type=int, default=3, help="draws for PoissonMBO, minutes each")
-    parser.add_argument("--few-draws", type=int, default=10, help="draws for all that isn't accuracy")
+    parser.add_argument("--few-draws", type=int, default=10, help="draws for calibration and wrong labels")
     parser.add_argument("--per-class", type=int, nargs="+", default=[1, 2, 5])
     parser.add_argument("--methods", nargs="+", help="contenders, all by default")
     parser.add_argument("--records", default="out/few-labels", help="where finished draws are kept")
@@ -281,7 +284,7 @@ def main():
         if "wrong" in options.only:
             add("wrong", wrong_labels(records, name, graph, y, few))
         if "active" in options.only:
-            add("active", active(records, name, graph, y, few, 200))
+            add("active", active(records, name, graph, y, options.draws, 200))
     if not options.no_report:
         text = "\n\n".join(f"**{part}**\n\n{table(rows)}" for part, rows in results.items() if rows)
         command = "python benchmarks/few_labels.py"

@@ -28,7 +28,7 @@ distributed distributed.folder distributed.tasks distributed.plan distributed.de
 distributed.cells distributed.search distributed.assembly
 distributed.blocks distributed.crew distributed.descent distributed.flow distributed.job distributed.fitting
 estimator classifier selection regression binary
-segmentation.marks segmentation.features segmentation.files segmentation.reduction
+_image_kernels segmentation.marks segmentation.features segmentation.files segmentation.reduction
 segmentation.output segmentation.pipeline segmentation
 datasets
 paper.recipes paper.problem paper.rivals paper.methods paper.trials paper.results

@@ -1,4 +1,4 @@
-"""Every numba function of the package: arrays in, arrays out.
+"""The numba functions of the flow, and how every kernel is compiled: arrays in, arrays out.
 
 A kernel writes only its own rows and adds up in an order that the code fixes, so its result is the same to
 the last bit for any number of threads. The compiler may fuse and regroup sums; NaN and infinity keep their
@@ -348,55 +348,3 @@ def vote_shares(indptr, indices, weights, state, out):  # type: ignore[no-untype
         if total > 0:
             for k in range(out.shape[1]):
                 out[i, k] /= total
-
-
-# -- images --------------------------------------------------------------------------------------------
-
-
-@_kernel(parallel=True)
-def extend_votes(  # type: ignore[no-untyped-def]
-    top, bottom, pixels, offset, gain, cell, means, spreads, state, reach, n_classes, arms, heights
-):
-    """The vote of the solved cells around every pixel of the rows top … bottom, by likeness and nearness.
-
-    ``state`` and ``means`` belong to a grid of cells of ``cell`` × ``cell`` pixels; the cells up to ``reach``
-    away have a say of ``r_j exp(-|c - m_j|² / s - (distance in cells)² / 2)``. The height is the winner's
-    share of the say minus that of all others.
-    """
-    width, n_bands = pixels.shape[1:]
-    rows, columns = means.shape[:2]
-    for line in nb.prange(bottom - top):
-        y = top + line
-        ballot = np.zeros(n_classes, np.float32)
-        value = np.empty(n_bands, np.float32)
-        row = y // cell
-        for x in range(width):
-            column = x // cell
-            for b in range(n_bands):
-                value[b] = (np.float32(pixels[y, x, b]) - offset[b]) * gain[b]
-            ballot[:] = 0
-            total = np.float32(0)
-            for i in range(max(row - reach, 0), min(row + reach + 1, rows)):
-                down = (y + np.float32(0.5)) / cell - i - np.float32(0.5)
-                for j in range(max(column - reach, 0), min(column + reach + 1, columns)):
-                    right = (x + np.float32(0.5)) / cell - j - np.float32(0.5)
-                    gap = np.float32(0)
-                    for b in range(n_bands):
-                        gap += (value[b] - means[i, j, b]) ** 2
-                    # The tiny share keeps a pixel that resembles nobody from being decided by underflow.
-                    say = (np.exp(-gap / spreads[row, column]) + np.float32(1e-6)) * np.exp(
-                        np.float32(-0.5) * (down * down + right * right)
-                    )
-                    total += say
-                    if state[i, j].arm >= 0:
-                        ballot[int(state[i, j].arm)] += say * state[i, j].height
-            winner = -1
-            best = np.float32(0)
-            everyone = np.float32(0)
-            for k in range(n_classes):
-                everyone += ballot[k]
-                if ballot[k] > best:
-                    best = ballot[k]
-                    winner = k
-            arms[y, x] = winner
-            heights[y, x] = max(2 * best - everyone, np.float32(0)) / total if total > 0 else 0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from phaselabel import _kernels
+from phaselabel import _image_kernels
 from phaselabel.segmentation.features import Bands
 from phaselabel.star import State
 
@@ -112,7 +112,7 @@ def extend(
     spreads = (2 * calm + FLOOR).astype(np.float32)
     for top in range(0, height, STRIP):
         bottom = min(top + STRIP, height)
-        _kernels.extend_votes(
+        _image_kernels.extend_votes(
             top,
             bottom,
             bands.pixels,
