@@ -94,7 +94,7 @@ def kernel(name, graph, y, labels_per_class, repeats=15):
     }
 
 
-def timed(function, repeats=5):
+def timed(function, repeats):
     """The result and the best and median seconds of some calls."""
     seconds = []
     for _ in range(repeats):
@@ -108,7 +108,7 @@ def flows(graph, y):
     """Whole flows on MNIST: the paper's own run, few labels, and ten more labels on a finished one."""
     rows = []
 
-    def row(name, labels, function, repeats=5):
+    def row(name, labels, function, repeats=15):
         found, best, median = timed(function, repeats)
         hidden = labels < 0
         accuracy = 100 * np.mean(found.arm[hidden] == y[hidden])
