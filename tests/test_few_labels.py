@@ -15,7 +15,7 @@ from phaselabel.datasets import sample_labels
 from phaselabel.guard import SizeWatch
 from phaselabel.recut import SHRINK, recut
 from phaselabel.sizes import class_sizes
-from phaselabel.spread import poisson, sharpened, spread
+from phaselabel.spread import is_faint, poisson, sharpened, spread
 
 
 def accuracy(model, y, labels):
@@ -200,6 +200,24 @@ def test_two_gaussians_do_not_collapse():
         found.append(accuracy(GinzburgLandauClassifier().fit(X, labels), y, labels))
     assert np.mean(found) >= 63
     assert min(found) >= 58
+
+
+def test_labels_that_are_hardly_heard_are_not_spread():
+    path = np.diag(np.ones(999), 1)
+    labels = np.full(1000, -1)
+    labels[[0, 700]] = 0, 1
+    model = GinzburgLandauClassifier(affinity="precomputed").fit(path + path.T, labels)
+    (border,) = np.flatnonzero(np.diff(model.transduction_))
+    assert abs(border - 350) <= 5
+    assert model.solution_.reason == "rest"
+
+
+def test_labels_that_are_heard_are_spread(digits_graph, digits):
+    labels = sample_labels(digits[1], 1, random_state=0).astype(np.int32)
+    sharp = sharpened(digits_graph)
+    shares = poisson(sharp, labels, 10)
+    assert not is_faint(sharp, labels, shares)
+    assert is_faint(sharp, labels, shares * np.where(np.arange(len(labels)) % 3 == 0, 1e-6, 1)[:, None])
 
 
 def test_a_spread_costs_nothing_where_labels_share_clusters(data_home):

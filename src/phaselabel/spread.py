@@ -22,6 +22,9 @@ LARGE = 10_000
 #: How far a share travels in the competition (mean steps 1 / (1 - REACH)), steps a round, rounds.
 REACH, STEPS, ROUNDS = 0.98, 10, 20
 
+#: Below this part of what is heard at a label is the solver's noise; so many vertices may hear no more.
+NOISE, DEAF = 5e-4, 0.25
+
 
 def sharpened(graph: Graph, power: int | None = None) -> Graph:
     """Weigh every edge by how many neighbours its ends share (Jaccard), to a power: 1, or 2 in large graphs.
@@ -117,6 +120,14 @@ def sources(labels: NDArray[np.int32], n_classes: int) -> tuple[NDArray[np.intp]
     loud = (1 / np.bincount(labels[known], minlength=n_classes).clip(1))[labels[known]]
     loud *= len(known) / loud.sum()
     return known, ((hot - np.average(hot, axis=0, weights=loud)) * loud[:, None]).astype(np.float32)
+
+
+def is_faint(graph: Graph, labels: NDArray[np.int32], shares: NDArray[np.float32]) -> bool:
+    """Whether many of the vertices that labels reach hear no more of them than the solver's noise."""
+    loudness = np.abs(shares).max(axis=1, initial=0)
+    known = labels >= 0
+    noise = NOISE * float(np.median(loudness[known])) if known.any() else 0.0
+    return bool(np.mean(loudness[graph.reached(known)] < noise) > DEAF) if noise else False
 
 
 def spread(

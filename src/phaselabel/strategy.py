@@ -11,7 +11,7 @@ from phaselabel.graph import Graph
 from phaselabel.guard import guarded
 from phaselabel.recut import recut
 from phaselabel.sizes import ClassSizes
-from phaselabel.spread import sharpened, spread
+from phaselabel.spread import is_faint, poisson, sharpened, spread
 from phaselabel.star import State, checked_fidelity
 
 #: Up to so many labels per class the flow starts from a spread; and tables hold at most so many numbers.
@@ -41,19 +41,30 @@ def solve(
     max_iter: int,
     **settings: Any,
 ) -> Solution:
-    """Start from a spread where labels are few, sizes given or the graph bad; from the hub elsewhere."""
+    """Start from a spread where labels are few, sizes given or the graph bad; from the hub elsewhere.
+
+    And from the hub where the spread would hardly be heard: in long, thin clusters with labels far apart.
+    """
     settings["fidelity"] = fidelity
+
+    def from_hub() -> Solution:
+        return guarded(graph, labels, n_classes, DRIFT, init="hub", max_iter=max_iter, **settings)
+
     bad = separates_badly(graph, labels)
     if n_classes == 1 or not (is_few(labels, n_classes) or sizes.exact or bad):
-        return guarded(graph, labels, n_classes, DRIFT, init="hub", max_iter=max_iter, **settings)
-    sizes = sizes.firm(UNPINNED) if bad else sizes
+        return from_hub()
     sharp, trust = sharpened(graph), checked_fidelity(fidelity, labels)
+    known = np.where(trust > 0, labels, -1).astype(np.int32)
+    shares = poisson(sharp, known, n_classes)
+    if not (sizes.exact or bad) and is_faint(sharp, known, shares):
+        return from_hub()
+    sizes = sizes.firm(UNPINNED) if bad else sizes
 
     def settled(start: State) -> Solution:
         sweeps = min(max_iter, SETTLING)
         return guarded(sharp, labels, n_classes, DRIFT_OF_FEW, init=start, max_iter=sweeps, **settings)
 
-    solution = settled(spread(sharp, labels, n_classes, sizes, trust))
+    solution = settled(spread(sharp, known, n_classes, sizes, trust, shares))
     if not bad and solution.reason != "callback":
         arm = recut(sharp, labels, solution.arm, n_classes, trust, sizes_given=sizes.exact)
         if (arm != solution.arm).any():
