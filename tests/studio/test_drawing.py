@@ -147,6 +147,19 @@ def test_reload_kill_and_second_tab_lose_nothing(studio, flower, page_of, tmp_pa
     assert share_right(labels_of(again)) > 0.97
 
 
+def test_a_stroke_before_the_first_frame_is_where_it_was_drawn(studio, flower, page_of):
+    page = page_of(studio(flower).address)
+    add_classes(page, "flower")
+    page.add_init_script("window.requestAnimationFrame = (paint) => setTimeout(paint, 20000)")
+    page.reload()
+    page.get_by_label("Draw flower", exact=True).wait_for()
+    points = STROKES[0][1]
+    draw(page, points)
+    (layer,) = page.request.get(page.url + "ask/state").json()["layers"]
+    for found, drawn in ((layer["points"][0], points[0]), (layer["points"][-1], points[-1])):
+        assert np.abs(np.subtract(found, drawn)).max() < 2
+
+
 def test_a_phone_sized_window_and_the_keyboard_alone(studio, flower, page_of):
     page = page_of(studio(flower).address, 400, 800, color_scheme="dark", has_touch=True)
     page.get_by_label("Name of a new class").wait_for()

@@ -180,6 +180,7 @@ export function open(root, first) {
   function toScreen([x, y]) { return [x * camera.scale + camera.x, y * camera.scale + camera.y]; }
   function toPicture(event) {
     const box = canvas.getBoundingClientRect();
+    if (fitted) place(stage.getBoundingClientRect()); // the pen may be faster than the first frame
     return [(event.clientX - box.left - camera.x) / camera.scale, (event.clientY - box.top - camera.y) / camera.scale];
   }
   function zoomBy(factor, at = null) {
