@@ -166,14 +166,14 @@ class Crew:
         for actor in self._actors.values():
             try:
                 actor.abandon().result(timeout=10)
-            except Exception:
+            except Exception:  # a lost one; who is lost is asked next
                 continue
         lost = set(self._lost())
         for number, call in calls.items():
             if number not in lost:
                 try:
                     call.result(timeout=60)
-                except Exception:
+                except Exception:  # the call was abandoned: it is over, and that is all that is waited for
                     continue
 
 
