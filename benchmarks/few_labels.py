@@ -11,7 +11,7 @@ from report import table, write_section
 from sets import coil, data_home, digits, mnist
 
 import phaselabel as pl
-from phaselabel.confidence import calibration_error
+from phaselabel.assess.calibration import calibration_error
 from phaselabel.datasets import sample_labels
 
 warnings.filterwarnings("ignore")
@@ -255,7 +255,7 @@ PARTS = ("accuracy", "gaussians", "calibration", "wrong", "active")
 
 
 def main():
-    """Run what was asked for and write the section."""
+    """Run the requested parts and write the section."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--first", type=int, default=0, help="the first draw")

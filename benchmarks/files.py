@@ -1,4 +1,4 @@
-"""From a CSV file to a labelled CSV file: time of every stage, memory, and what was foretold of both.
+"""From a CSV file to a labelled CSV file: time of every stage, and memory.
 
 Every run is a process of its own; its clock starts with the process, so start-up and imports count. Kernels
 are compiled once before, as after an installation. ``python benchmarks/files.py --runs 3``
@@ -82,10 +82,8 @@ def measured(folder, name, n, width, kind, share, words, runs):
         "labels": sum(facts[0]["labels"].values()),
         "MB": round(source.stat().st_size / 1e6),
         "seconds": round(median(seconds for seconds, *_ in rounds), 1),
-        "foretold": f"{facts[0]['expected']['seconds']:.0f}",
         "processor s": round(median(cpu for _, cpu, *_ in rounds), 1),
         "peak MB": round(median(peak for *_, peak, _ in rounds) / 1e6),
-        "foretold MB": round(facts[0]["expected"]["bytes"] / 1e6),
         "right, %": round(100 * float(np.mean([f"k{k}" for k in truth] == np.array(found))), 2),
     }
     stages = {s: round(median(fact["seconds"].get(s, 0.0) for fact in facts), 1) for s in STAGES}
@@ -120,13 +118,13 @@ def main():
 
 def write(rows, stages, helps, arguments):
     """Put the section into the page."""
-    told = f"{median(helps):.2f} s (best {helps[0]:.2f}, worst {helps[-1]:.2f} of {len(helps)})"
+    duration = f"{median(helps):.2f} s (best {helps[0]:.2f}, worst {helps[-1]:.2f} of {len(helps)})"
     text = (
         "`phaselabel label t.csv --label kind --out o.csv`, the whole process with its start-up; medians of "
         f'{arguments.runs} runs. 10 classes. Rows live on 12 dimensions; "hard to search": isotropic '
-        f"clouds in all 50. What the command foretold stands beside what was measured.\n\n{table(rows)}\n\n"
+        f"clouds in all 50.\n\n{table(rows)}\n\n"
         f"Seconds per stage (starting: imports; fitting: neighbours, graph, flow):\n\n{table(stages)}\n\n"
-        f"`phaselabel --help`: {told}. {arguments.remark}"
+        f"`phaselabel --help`: {duration}. {arguments.remark}"
     )
     packages = ("numpy", "numba", "faiss-cpu", "pyarrow", "scikit-learn")
     results = {"tables": rows, "stages": stages, "help": helps}

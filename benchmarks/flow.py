@@ -16,10 +16,10 @@ from report import table, write_section
 from sets import data_home, digits, mixture, mnist
 
 import phaselabel as pl
-from phaselabel import _kernels
-from phaselabel.descent import LocalDescent
-from phaselabel.patch import balanced_blocks
-from phaselabel.star import checked_fidelity
+from phaselabel._kernels import flow as _kernels
+from phaselabel.flow.block import Block, balanced_ranges
+from phaselabel.flow.descent import Descent
+from phaselabel.flow.star import checked_fidelity
 
 
 @nb.njit(parallel=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
@@ -58,17 +58,18 @@ def kernel(name, graph, y, labels_per_class, repeats=15):
     """One sweep beside the product and the copy, on the arrays that the flow really uses."""
     labels = pl.datasets.sample_labels(y, labels_per_class, random_state=0).astype(np.int32)
     start = pl.State.at_hub(len(y)).with_labels(labels)
-    descent = LocalDescent(graph, labels, checked_fidelity(30.0, labels), start, int(y.max()) + 1)
+    block = Block.of_graph(graph, labels, checked_fidelity(30.0, labels), start, int(y.max()) + 1)
+    descent = Descent(block, graph.n_vertices)
     descent.set_epsilon(1.0, "auto")
     for _ in range(30):
         descent.look()
-    indptr, indices, weights = descent.patch.csr
+    indptr, indices, weights = block.csr
     x, out = np.random.default_rng(0).random(len(y), np.float32), np.empty(len(y), np.float32)
-    blocks = balanced_blocks(indptr, 64)
+    blocks = balanced_ranges(indptr, 64)
     source = np.zeros(2 * len(weights), np.float32)  # 4 bytes of index and 4 of weight an edge
     target = np.empty_like(source)
     csr = graph.normalized
-    arguments = descent.patch.arguments()
+    arguments = block.arguments()
     times = contest(
         [
             lambda: _kernels.sweep.parallel(*arguments),
@@ -244,7 +245,7 @@ def measure_flow():
         graphs.append(("MNIST", graph, y, 250))
     kernels = [kernel(*case) for case in graphs]
     print(table(kernels))
-    text = "One sweep. The product is the faster of scipy's and a parallel numba one.\n\n" + table(kernels)
+    text = "One sweep. The product is the faster one of scipy and a parallel numba loop.\n\n" + table(kernels)
     runs = flows(graph, y) if data_home() else []
     if runs:
         print(table(runs))

@@ -66,7 +66,7 @@ def phaselabel(X):
 
 
 def faiss_exact(X):
-    """Everybody with everybody."""
+    """All rows with all rows."""
     import faiss
 
     X = X.astype(np.float32)
@@ -111,7 +111,7 @@ def pynndescent(X):
 
 
 def scikit_learn(X):
-    """Everybody with everybody."""
+    """All rows with all rows."""
     from sklearn.neighbors import NearestNeighbors
 
     X = X.astype(np.float32)
@@ -265,7 +265,7 @@ def flow_accuracy(truth, found, draws=10, per_class=25):
 
 
 def main():
-    """Run the races asked for and write them into the page."""
+    """Run the requested comparisons and write them into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--rounds", type=int, default=3)
@@ -285,8 +285,9 @@ def main():
             page, rows, truth, found = compare(folder, arguments.rounds, names)
             exact, ours = flow_accuracy(truth, found)
             text = (
-                f"MNIST, 70,000 × 784 raw pixels, {K} neighbours. `seconds` is the life of a new process, "
-                "`CPU seconds` what the search used on all cores; ours includes the similarity graph.\n\n"
+                f"MNIST, 70,000 × 784 raw pixels, {K} neighbours. `seconds` is the duration of a new "
+                "process, `CPU seconds` the processor time of the search; ours includes the similarity "
+                "graph.\n\n"
                 f"{page}\n\nFlow with 25 labels per class, mean of ten draws: "
                 f"{exact:.3%} on the exact graph, {ours:.3%} on ours."
             )
@@ -302,9 +303,9 @@ def main():
         if arguments.only != "mnist":
             page, rows = growth(folder, [int(n) for n in arguments.sizes])
             text = (
-                f"Two mixtures of 100 Gaussians in 64 dimensions, {K} neighbours, recall {BAR} asked for, "
+                f"Two mixtures of 100 Gaussians in 64 dimensions, {K} neighbours, requested recall {BAR}, "
                 "graph included, every size in a new process. *isotropic*: every component extends equally "
-                "in all 64 directions, the hardest there is; *flat*: in 10 directions of its own, with noise "
+                "in all 64 directions, the hardest case; *flat*: in 10 directions of its own, with noise "
                 "of a twentieth in all, as in embeddings. "
                 "[What growth depends on](decisions/0070-growth.md).\n\n"
                 f"{page}"

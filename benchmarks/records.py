@@ -7,7 +7,7 @@ from pathlib import Path
 import phaselabel
 
 #: What decides the labels; everything else decides what is thought of them.
-LABELLING = "_*kernels graph/* star energy patch descent flow sizes spread recut guard strategy".split()
+LABELLING = "_kernels/* graph/* flow/* few_labels/*".split()
 
 
 class Records:
@@ -21,7 +21,7 @@ class Records:
         self.folder, self.measuring = Path(folder), measuring
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def __call__(self, name, measure, code=("*", "graph/*")):
+    def __call__(self, name, measure, code=("*", "*/*")):
         """The record called ``name``; measured now if there is none and there is a way to ``measure`` it.
 
         ``code`` says which modules of ours it depends on; none is a peer's.
@@ -37,7 +37,7 @@ class Records:
         part.replace(path)
         return record
 
-    def all(self, names, measure, code=("*", "graph/*")):
+    def all(self, names, measure, code=("*", "*/*")):
         """The records of several draws, as many as there are; ``measure`` is given the draw."""
         found = (self(name, lambda draw=draw: measure(draw), code) for draw, name in names.items())
         return [record for record in found if record is not None]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 from pathlib import Path
 
 from phaselabel.paper.results import machine, versions
@@ -11,7 +12,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 RESULTS = Path(__file__).parent / "results"
 HEAD = """# Benchmarks
 
-Each section is written by the command it names, with every contender in the same run on the same machine.
+Each section is written by the command that it names. All contenders of a section ran together on one machine.
 """
 
 
@@ -23,11 +24,22 @@ def table(rows):
     return "\n".join(lines)
 
 
+def wrapped(text, width=120):
+    """Prose in lines of at most 120 characters; rows of tables and pictures as they are."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith(("|", "!")) or len(line) <= width:
+            lines.append(line)
+        else:
+            lines += textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
 def write_section(name, title, command, text, results, packages=("numpy", "numba", "scikit-learn")):
     """Put a section into the page, in place of its older self, and the raw results into a JSON file."""
     stood = machine(), versions(("phaselabel", *packages))
     facts = f"`{command}` · {' · '.join(stood)}"
-    section = f"<!-- {name} -->\n## {title}\n\n{facts}\n\n{text.strip()}\n<!-- /{name} -->\n"
+    section = wrapped(f"<!-- {name} -->\n## {title}\n\n{facts}\n\n{text.strip()}\n<!-- /{name} -->") + "\n"
     page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else HEAD
     old = re.compile(f"<!-- {name} -->.*<!-- /{name} -->\n", re.DOTALL)
     page = old.sub(lambda _: section, page) if old.search(page) else page.rstrip("\n") + "\n\n" + section

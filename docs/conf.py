@@ -1,9 +1,23 @@
 """How the handbook is built: `make docs`."""
 
+import shutil
+import sys
+from pathlib import Path
+
 from docutils.nodes import SkipNode
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
 
 from phaselabel import __version__
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import reference  # noqa: E402
+
+# Pages of names that no longer exist would be built again.
+shutil.rmtree(HERE / "api", ignore_errors=True)
+# The page is made from `phaselabel.__all__`, so that it cannot miss a name.
+HERE.joinpath("api.rst").write_text(reference.page(), encoding="utf-8")
 
 project = "phaselabel"
 author = "The phaselabel developers"
@@ -20,15 +34,15 @@ extensions = [
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 autosummary_generate = True
+autosummary_context = {"members_of": reference.class_members()}
+templates_path = ["_templates"]
 autodoc_typehints = "none"
-# scikit-learn writes this one; its words refer to a glossary of its own.
-autodoc_default_options = {"exclude-members": "set_score_request, get_metadata_routing"}
 napoleon_numpy_docstring = True
 napoleon_use_ivar = True
 toc_object_entries_show_parents = "hide"
 highlight_language = "none"
 html_math_renderer = "mathml"
-exclude_patterns = ["_build", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "_templates", "sg_execution_times.rst"]
 # Links into the repository, from pages that are read there too, lead nowhere in the handbook.
 suppress_warnings = ["myst.xref_missing", "config.cache"]
 
@@ -46,7 +60,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "phaselabel"
 html_theme_options = {
-    "show_prev_next": False,
+    "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
@@ -54,11 +68,20 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 4,
 }
-html_sidebars = {"*": []}
+html_sidebars = {"index": []}
+html_static_path = ["_static"]
+html_css_files = ["doors.css"]
 html_show_sourcelink = False
 
 #: Characters of our docstrings that docutils' converter knows by their TeX names only.
-TEX = {"←": r"\leftarrow ", "∂": r"\partial ", "≥": r"\geq ", "⟨": r"\langle ", "⟩": r"\rangle "}
+TEX = {
+    "←": r"\leftarrow ",
+    "∂": r"\partial ",
+    "∓": r"\mp ",
+    "≥": r"\geq ",
+    "⟨": r"\langle ",
+    "⟩": r"\rangle ",
+}
 
 
 def _mathml(writer, node):
@@ -69,6 +92,32 @@ def _mathml(writer, node):
     raise SkipNode
 
 
+def _check_reference(app, error):
+    """Warn, which `make docs` takes for an error, about public names that have no entry in the handbook."""
+    present = {entry[0] for entry in app.env.get_domain("py").get_objects()}
+    for name in reference.public_names():
+        if not error and f"phaselabel.{name}" not in present:
+            logging.getLogger(__name__).warning("phaselabel.%s is not in the reference", name)
+
+
+#: Pages with lists of other pages; a page that none of them names is listed at the end of the last one.
+LISTS = ("index", "guide", "background")
+#: Where the last list takes the pages in that no list names.
+REST = "REST_OF_THE_PAGES"
+
+
+def _list_the_rest(app, docname, source):
+    """List the pages that no list names, so that every page is in the handbook."""
+    if docname == LISTS[-1]:
+        named = "\n".join(HERE.joinpath(f"{page}.md").read_text(encoding="utf-8") for page in LISTS).split(
+            "\n"
+        )
+        rest = sorted(page.stem for page in HERE.glob("*.md") if page.stem not in (*named, *LISTS))
+        source[0] = source[0].replace(REST, "\n".join(rest))
+
+
 def setup(app):
-    """Tell Sphinx about it."""
+    """Register the lists, the formulas and the check."""
+    app.connect("source-read", _list_the_rest)
+    app.connect("build-finished", _check_reference)
     app.add_html_math_renderer("mathml", inline_renderers=(_mathml, None), block_renderers=(_mathml, None))

@@ -1,4 +1,4 @@
-"""Three strokes find 24 coins, and four tell tissue from stroma; the pictures come with scikit-image.
+"""Three strokes find 24 coins, and four separate tissue from stroma; the pictures come with scikit-image.
 
 python examples/coins_and_cells.py --out out [--max-pixels 120000]
 """
@@ -29,7 +29,7 @@ CELLS = [
 
 
 def main():
-    """Segment both, draw strokes and answer side by side."""
+    """Segment both pictures, and draw strokes and result side by side."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out"))
     parser.add_argument("--max-pixels", type=int, default=10_000)
@@ -52,7 +52,7 @@ def main():
 
 
 def draw(panels, folder):
-    """Two by two."""
+    """Draw the panels, two by two."""
     import matplotlib
 
     matplotlib.use("Agg")

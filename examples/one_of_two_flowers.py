@@ -1,4 +1,4 @@
-"""Mark one of two flowers and find both; scikit-image's random walker, if it is here, stands beside.
+"""Mark one of two flowers and find both, beside scikit-image's random walker where that is installed.
 
 python examples/one_of_two_flowers.py --out out [--max-pixels 100000]
 """
@@ -51,7 +51,7 @@ def strokes_on(image, marks):
 
 
 def random_walker(image, marks):
-    """The peer's labels, or None where scikit-image is not installed."""
+    """The labels of the random walker, or None where scikit-image is not installed."""
     try:
         from skimage.segmentation import random_walker as walk
     except ImportError:
@@ -61,7 +61,7 @@ def random_walker(image, marks):
 
 def painted(image, labels, marks):
     """An overlay of any label image."""
-    from phaselabel.segmentation.output import borders
+    from phaselabel.segmentation.export import borders
 
     out = image.astype(float)
     for number, colour in marks.palette().items():

@@ -1,4 +1,4 @@
-"""Three moons in R^100: 75 labels of 1,500, every label out, beside the paper's figure."""
+"""Three moons in R^100: 75 labels of 1,500 in, every label out, beside the figure of the paper."""
 
 import argparse
 from pathlib import Path
@@ -30,18 +30,20 @@ def run(seed):
 
 
 def draw(X, y, labels, model, accuracy, path):
-    """What was given, what came out, and how sure it is."""
+    """Draw the given labels, the labels found, and their confidence."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 2.7), sharex=True, sharey=True, layout="constrained")
-    given, found, sure = axes
+    given, result, sure = axes
     known = labels >= 0
     given.scatter(*X[:, :2].T, s=5, color="#D8D8D8", linewidths=0)
     given.scatter(*X[known, :2].T, s=22, color=COLORS[labels[known]], edgecolors="black", linewidths=0.5)
     given.set_title(f"Given: {known.sum()} labels of {len(y):,}")
-    found.scatter(*X[:, :2].T, s=7, color=COLORS[model.transduction_], linewidths=0)
+    result.scatter(*X[:, :2].T, s=7, color=COLORS[model.transduction_], linewidths=0)
     wrong = model.transduction_ != y
-    found.scatter(*X[wrong, :2].T, s=24, facecolors="none", edgecolors="black", linewidths=0.6, label="wrong")
-    found.legend(loc="upper center", frameon=False)
-    found.set_title(f"Found: {accuracy:.1f} % right")
+    result.scatter(
+        *X[wrong, :2].T, s=24, facecolors="none", edgecolors="black", linewidths=0.6, label="wrong"
+    )
+    result.legend(loc="upper center", frameon=False)
+    result.set_title(f"Found: {accuracy:.1f} % right")
     dots = sure.scatter(*X[:, :2].T, s=7, c=model.confidence_, cmap="viridis", vmin=0.5, vmax=1, linewidths=0)
     figure.colorbar(dots, ax=sure, label="confidence", shrink=0.8)
     sure.set_title("How sure it is")

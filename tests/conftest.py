@@ -2,10 +2,8 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import settings
-from scipy import sparse
 
 import phaselabel as pl
 from tablefiles import write_customers
@@ -15,19 +13,6 @@ pytest_plugins = ("driving", "clusters")
 
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")
-
-
-def random_graph(n, seed, density=0.3, dtype=np.float64):
-    """A random weighted graph, dense enough to be interesting and with some isolated vertices."""
-    upper = sparse.triu(sparse.random_array((n, n), density=density, rng=np.random.default_rng(seed)), 1)
-    return pl.Graph.from_weights(upper + upper.T, dtype)
-
-
-def few_labels(n, n_classes, seed, share=0.2):
-    rng = np.random.default_rng(seed)
-    labels = np.where(rng.random(n) < share, rng.integers(0, n_classes, n), -1)
-    labels[:n_classes] = np.arange(n_classes)
-    return labels
 
 
 @pytest.fixture(scope="session")

@@ -139,3 +139,19 @@ def test_fetched_digits_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr("sklearn.datasets.fetch_openml", None)
     assert load_mnist()[0].tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert [path.name for path in tmp_path.rglob("*.npz")] == ["mnist70k.npz"]
+
+
+@pytest.mark.parametrize("n_per_class", [-1, 1.5, True, "2"])
+def test_a_number_of_labels_that_makes_no_sense_is_refused(n_per_class):
+    with pytest.raises(ValueError, match="n_per_class must be a whole number"):
+        sample_labels([0, 0, 1, 1], n_per_class)
+
+
+def test_sizes_and_noise_that_make_no_sense_are_refused():
+    for make in (make_three_moons, make_two_moons, make_swiss_roll):
+        for n in (-1, 1.5, True, "5", None):
+            with pytest.raises(ValueError, match="n_per_class must be a whole number"):
+                make(n)
+    for noise in (-1.0, np.nan, np.inf, "a"):
+        with pytest.raises(ValueError, match="noise must be a variance"):
+            make_three_moons(3, noise=noise)

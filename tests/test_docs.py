@@ -1,5 +1,7 @@
 """Every command and every snippet of the README and the handbook runs."""
 
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -12,10 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import phaselabel
+import reference
 from tablefiles import write_customers
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+#: All that is written by hand, or by a program of ours, to be read.
+TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+#: The most characters in a line of docs.
+WIDTH = 120
 #: Commands that set up a machine, or that the gate runs by itself.
 NOT_RUN = ("pip install", "make ")
 
@@ -87,13 +95,81 @@ def test_gallery_runs(script, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_every_public_name_is_in_the_reference():
-    words = set(re.findall(r"[A-Za-z_]+", (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")))
-    assert set(phaselabel.__all__) - {"__version__"} <= words
+def test_every_public_name_is_in_the_reference_once():
+    listed = [name for names in reference.GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(set(phaselabel.__all__) - {"__version__"})
+    names = set(reference.public_names())
+    classes = {name for name in names if inspect.isclass(reference.resolved(name))}
+    members = {name for name in names if name.rpartition(".")[0] in classes}
+    assert {"Graph", "energy.evaluate", "datasets.load_coil"} <= names - members
+    assert names - members <= {line.strip() for line in reference.page().splitlines()}
+
+
+def test_the_reference_shows_inherited_members_and_none_of_scikit_learn():
+    shown = reference.class_members()["phaselabel.GinzburgLandauClassifier"]
+    assert {"explain", "query", "fit", "predict", "save", "confidence_"} <= set(shown)
+    assert not {"get_params", "set_score_request", "n_neighbors"} & set(shown)
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_lines_wrap(page):
+    """Rows of tables, captions and formulas cannot wrap; all other lines do."""
+    lines = enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+    assert not [
+        f"{n}: {line}" for n, line in lines if len(line) > WIDTH and not line.startswith(("|", "![", "    "))
+    ]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=name_of)
+def test_what_the_docs_name_exists(page):
+    text = page.read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:benchmarks|docs|examples|src|tests)/[\w./-]*)`", text):
+        assert (ROOT / path).exists(), path
+    for link in re.findall(r"\]\(([^):#]+\.md)[^)]*\)", text):
+        assert (page.parent / link).exists(), link
+    for name in re.findall(r"`phaselabel\.([A-Za-z_.]+)", text):
+        assert is_there(name), f"phaselabel.{name}"
+
+
+def is_there(name):
+    """Whether a dotted name below `phaselabel` is a module or something in one."""
+    try:
+        importlib.import_module(f"phaselabel.{name}")
+    except ImportError:
+        module, _, last = f"phaselabel.{name}".rpartition(".")
+        try:
+            return hasattr(importlib.import_module(module), last)
+        except ImportError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=name_of)
+def test_a_decision_has_its_number_and_a_status(page):
+    title, empty, status, *_ = page.read_text(encoding="utf-8").splitlines()
+    assert title.startswith(f"# {int(page.name[:4])}. ")
+    assert empty == ""
+    held = re.match(r"Status: (accepted|superseded by \[(\d+)\]\((\d{4})-[^)]+\))\.", status)
+    assert held, status
+    assert not held[2] or int(held[2]) == int(held[3])
 
 
 def test_every_page_is_in_the_handbook():
-    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert "\n*\n" in index  # pages of any name are taken in
-    for link in re.findall(r"\]\(([a-z_/.]+\.md)\)", index):
-        assert (ROOT / "docs" / link).exists(), link
+    lists = {
+        page: (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        for page in ("index", "guide", "background")
+    }
+    assert "\nREST_OF_THE_PAGES\n" in lists["background"]  # pages of any name are taken in
+    for page, text in lists.items():
+        for name in re.search(r"```{toctree}\n(?::.*\n)+\n(.*?)```", text, re.DOTALL)[1].split():
+            made = name in ("gallery/index", "api", "REST_OF_THE_PAGES")
+            assert made or (ROOT / "docs" / f"{name}.md").exists(), f"{page} lists {name}"
+        for link in re.findall(r"\]\(([a-z_/.-]+\.md)\)", text):
+            assert (ROOT / "docs" / link).exists(), link
+
+
+def test_what_the_first_page_prints_is_what_it_shows(tmp_path, monkeypatch, capsys):
+    page = ROOT / "docs" / "index.md"
+    (code,), (_, shown) = blocks(page, "python"), blocks(page, "text")
+    exec(compile(code, str(page), "exec"), {})
+    assert capsys.readouterr().out == shown

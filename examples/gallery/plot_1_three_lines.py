@@ -20,9 +20,8 @@ right = model.transduction_[50:] == truth[50:]
 print(f"{right.mean():.1%} of the unlabelled rows are right")
 
 # %%
-# Every row has a confidence, up to 1. It is worth looking at the least certain
-# ones: a
-# label for one of these teaches most.
+# Every row has a confidence, at most 1. The least certain rows are worth a look: a label for one of them
+# helps most.
 
 least = np.argsort(model.confidence_)[:12]
 figure, axes = plt.subplots(2, 6, figsize=(8, 3.2), layout="constrained")

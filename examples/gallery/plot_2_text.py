@@ -2,9 +2,8 @@
 Text
 ====
 
-Text becomes numbers by TF-IDF; rows of length 1 have the same neighbours by Euclidean distance as by
-cosine. The
-command line does this for you: ``phaselabel label posts.csv --text body --label topic``.
+TF-IDF turns text into numbers; rows of length 1 have the same neighbours by Euclidean distance as by cosine.
+The command line does this for you: ``phaselabel label posts.csv --text body --label topic``.
 """
 
 import matplotlib.pyplot as plt
@@ -49,8 +48,8 @@ print(f"{accuracy:.1%} of {hidden.sum()} unlabelled posts are right, from {600 -
 # %%
 figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
 for name, color in zip(names, ("#0072B2", "#D55E00", "#009E73")):
-    mine = model.transduction_ == name
-    axis.scatter(X[mine, 1], X[mine, 2], s=8, color=color, label=name)
+    members = model.transduction_ == name
+    axis.scatter(X[members, 1], X[members, 2], s=8, color=color, label=name)
 axis.legend(frameon=False)
 axis.set(xticks=[], yticks=[], title="Posts along two directions, coloured by the topic found")
 assert accuracy > 0.9

@@ -2,9 +2,8 @@
 Your own graph
 ==============
 
-If you have a network already, there is nothing to search: hand over its weights. Here people who talk to
-each other, in
-four groups, with one known member each.
+If you have a network already, there is nothing to search: its weights are the graph. Here 200 people in four
+groups, an edge where two of them talk to each other, and one known member of each group.
 """
 
 import matplotlib.pyplot as plt
@@ -29,18 +28,16 @@ print(solution.status)
 print(f"{np.mean(solution.arm == group):.1%} of the members found")
 
 # %%
-# The same through the estimator: ``GinzburgLandauClassifier(affinity="precomputed").fit(W, labels)``.
-# Distances instead of
-# similarities go in by ``affinity="precomputed_nearest_neighbors"``, and ``(indices, distances)`` of a
-# neighbour search
-# by ``similarity_graph``.
+# The same through the estimator: ``GinzburgLandauClassifier(affinity="precomputed").fit(W, labels)``. For
+# distances instead of similarities there is ``affinity="precomputed_nearest_neighbors"``, and for the
+# ``(indices, distances)`` of a neighbour search ``similarity_graph``.
 
 order = np.argsort(solution.arm, kind="stable")
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 shuffled = rng.permutation(200)
 axes[0].spy(W[shuffled][:, shuffled], markersize=1)
-axes[0].set_title("as it came")
+axes[0].set_title("in random order")
 axes[1].spy(W[order][:, order], markersize=1)
-axes[1].set_title("ordered by what was found")
+axes[1].set_title("ordered by the classes found")
 for axis in axes:
     axis.set(xticks=[], yticks=[])

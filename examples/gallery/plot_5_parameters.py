@@ -2,8 +2,8 @@
 Choosing ε, N and μ
 ===================
 
-The defaults (ε = 1, N = 10 neighbours, μ = 30) are good starts. What each of them does, on three moons in
-100 dimensions with 8 labels per class, 10 % of them wrong.
+The defaults (ε = 1, N = 10 neighbours, μ = 30) are good starts. This shows what each of them does, on three
+moons in 100 dimensions with 8 labels per class, 10 % of them wrong.
 """
 
 import warnings
@@ -14,13 +14,13 @@ import numpy as np
 from phaselabel import GinzburgLandauClassifier
 from phaselabel.datasets import make_three_moons, sample_labels
 
-# With 3 neighbours some rows are out of every label's reach, and phaselabel warns; they count as wrong.
+# With 3 neighbours some rows are in a component without a label, and phaselabel warns; they count as wrong.
 warnings.simplefilter("ignore", UserWarning)
 
 
 def accuracy(**parameters):
     """The mean over three draws of data and labels, from independent streams."""
-    found = []
+    accuracies = []
     for seed in range(3):
         data, choice, error = np.random.SeedSequence(seed).spawn(3)
         X, truth = make_three_moons(200, random_state=data)
@@ -29,8 +29,8 @@ def accuracy(**parameters):
         wrong = np.random.default_rng(error).choice(known, len(known) // 10, replace=False)
         y[wrong] = (y[wrong] + 1) % 3
         model = GinzburgLandauClassifier(**parameters).fit(X, y)
-        found.append(np.mean(model.transduction_[y < 0] == truth[y < 0]))
-    return np.mean(found)
+        accuracies.append(np.mean(model.transduction_[y < 0] == truth[y < 0]))
+    return np.mean(accuracies)
 
 
 sweeps = {
@@ -40,17 +40,17 @@ sweeps = {
 }
 results = {name: [accuracy(**{name: value}) for value in values] for name, values in sweeps.items()}
 for name, values in sweeps.items():
-    print(name, {value: f"{found:.1%}" for value, found in zip(values, results[name])})
+    print(name, {value: f"{mean:.1%}" for value, mean in zip(values, results[name])})
 
 # %%
-# - **N** (``n_neighbors``): few neighbours keep edges inside a moon, but may leave parts that no label
-#   reaches; many jump across the gap between the moons.
+# - **N** (``n_neighbors``): few neighbours keep edges inside a moon, but may leave components without a
+#   label; many jump across the gap between the moons.
 # - **ε** (``epsilon``): the width of the boundary between classes. Small values freeze the first guess;
 #   large ones let the boundary move far, to where it is short.
 # - **μ** (``fidelity``): how hard a label holds. Large values keep every label, the wrong ones too; small
 #   ones let a label be outvoted by its surroundings.
 #
-# ``GinzburgLandauClassifierCV`` tries such values on labels that it holds back, and takes the best.
+# With evidence, the default, labels that are held back choose the number of neighbours and what else speaks.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 2.8), sharey=True, layout="constrained")
 for axis, (name, values) in zip(axes, sweeps.items()):

@@ -3,33 +3,36 @@
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names are loaded when first used: numba and scikit-learn take a second to import.
 _HOMES = {
-    "BinaryGinzburgLandauClassifier": "binary",
-    "Energy": "energy",
-    "Geometric": "flow",
-    "GinzburgLandauClassifier": "classifier",
-    "GinzburgLandauClassifierCV": "selection",
+    "BinaryGinzburgLandauClassifier": "estimators.binary",
+    "Energy": "flow.energy",
+    "Evidence": "flow.evidence",
+    "Geometric": "flow.minimize",
+    "GinzburgLandauClassifier": "estimators.classifier",
     "Graph": "graph",
-    "GraphRegressor": "regression",
-    "History": "callbacks",
-    "LabeledFold": "selection",
+    "GraphRegressor": "estimators.regression",
+    "History": "flow.callbacks",
+    "LabeledFold": "estimators.selection",
     "Marks": "segmentation",
     "Neighbors": "graph",
-    "Progress": "callbacks",
+    "Progress": "flow.callbacks",
     "Segmentation": "segmentation",
-    "Snapshots": "callbacks",
-    "Solution": "flow",
-    "State": "star",
-    "datasets": "",
-    "energy": "",
+    "Segmenter": "segmentation",
+    "Snapshots": "flow.callbacks",
+    "Solution": "flow.minimize",
+    "State": "flow.star",
+    "annotate": "estimators.cells",
+    "datasets": "datasets",
+    "energy": "flow.energy",
     "extend_graph": "graph",
-    "load": "storage",
-    "minimize": "flow",
-    "minimize_binary": "binary",
+    "load": "segmentation.saving",
+    "minimize": "flow.minimize",
+    "minimize_binary": "flow.binary",
     "nearest_neighbors": "graph",
+    "paper_run": "flow.presets",
     "read_image": "segmentation",
     "read_marks": "segmentation",
     "segment": "segmentation",
@@ -42,8 +45,8 @@ __all__ = sorted([*_HOMES, "__version__"])
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'phaselabel' has no attribute {name!r}")
-    home = import_module(f"phaselabel.{_HOMES[name] or name}")
-    value = getattr(home, name) if _HOMES[name] else home
+    home = import_module(f"phaselabel.{_HOMES[name]}")
+    value = getattr(home, name, home)  # a module itself, or a name in it
     globals()[name] = value
     return value
 

@@ -18,13 +18,6 @@ def test_help_and_version(capsys):
         assert shown in capsys.readouterr().out
 
 
-def test_doctor_shows_versions(capsys):
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
-    assert "numba" in shown
-    assert "kernel cache" in shown
-
-
 def test_wrong_command_is_exit_code_2():
     done = subprocess.run([sys.executable, "-m", "phaselabel", "nonsense"], capture_output=True, text=True)
     assert done.returncode == 2

@@ -69,3 +69,70 @@ def test_errors_are_sentences_and_nothing_is_written(photo, capsys, monkeypatch,
     assert sentence in shown
     assert "Traceback" not in shown
     assert not (photo / "out").exists()
+
+
+@pytest.fixture
+def album(photo):
+    """Three images, marks of two of them, and a broken one."""
+    (photo / "images").mkdir()
+    (photo / "marks").mkdir()
+    for k in range(3):
+        image = np.full((30, 40, 3), 60, np.uint8)
+        image[10:20, 5 + 4 * k : 15 + 4 * k] = (200, 120, 40)
+        image += np.random.default_rng(k).integers(0, 15, image.shape).astype(np.uint8)
+        Image.fromarray(image).save(photo / "images" / f"img{k}.png")
+    (photo / "images" / "broken.png").write_bytes(b"not a picture")
+    (photo / "marks" / "img0.csv").write_text(
+        "x,y,label\n8,14,box\n9,15,box\n10,14,box\n2,2,ground\n30,3,ground\n"
+    )
+    (photo / "marks" / "img1.csv").write_text("x,y,label\n14,14,box\n2,25,ground\n")
+    return photo
+
+
+def test_a_folder_of_images_is_segmented_from_marks_on_some(album, capsys):
+    out = album / "masks"
+    words = ["segment", "--train", str(album / "marks"), str(album / "images"), "--patch", "3"]
+    assert main([*words, "--out", str(out), "--save", str(album / "model")]) == 1
+    shown = capsys.readouterr().err
+    assert "learning from 2 of 4 images" in shown
+    assert "broken.png" in shown
+    assert "3 of 4 images" in shown
+    for k in range(3):
+        with Image.open(out / f"img{k}.png") as mask:
+            assert np.mean(np.asarray(mask)[11:19, 6 + 4 * k : 14 + 4 * k] == 1) > 0.9
+    lines = (out / "summary.csv").read_text().splitlines()
+    assert len(lines) == 1 + 3 * 2
+    assert lines[1].startswith("img0.png,1,box,")
+
+    # A second run leaves out what is there; a removed image is done again.
+    (out / "img2.json").unlink()
+    again = [
+        "segment",
+        "--model",
+        str(album / "model"),
+        str(album / "images" / "img*.png"),
+        "--out",
+        str(out),
+    ]
+    assert main(again) == 0
+    shown = capsys.readouterr().err
+    assert shown.count("is there already") == 2
+    assert "img2.png: " in shown
+    assert not list(out.glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["images", "--train", "absent"], "no such folder of marks"),
+        (["images", "--train", "images", "--model", "m"], "either --train"),
+        (["photo.png", "photo.png"], "need --train FOLDER"),
+        (["nothing*.png", "--train", "marks"], "no such image"),
+        (["photo.png", "--train", "marks"], "No image has a file of marks of its name"),
+        (["images", "--model", "absent"], "no model at"),
+    ],
+)
+def test_wrong_words_for_many_images_are_refused(album, capsys, monkeypatch, words, sentence):
+    monkeypatch.chdir(album)
+    assert main(["segment", *words]) == 1
+    assert sentence in capsys.readouterr().err

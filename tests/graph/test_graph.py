@@ -1,3 +1,7 @@
+"""The graph: checked matrices, graphs of other packages, files."""
+
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -54,6 +58,22 @@ def test_bad_matrices(matrix, word):
         pl.Graph.from_weights(np.array(matrix))
 
 
+@pytest.mark.parametrize("dtype", [int, bool, np.float16, np.complex128])
+def test_types_that_cannot_hold_weights_are_refused(dtype):
+    with pytest.raises(ValueError, match="dtype must be float32 or float64"):
+        pl.Graph.from_weights([[0, 0.5], [0.5, 0]], dtype)
+    with pytest.raises(ValueError, match="dtype must be float32 or float64"):
+        pl.similarity_graph(pl.nearest_neighbors([[0.0], [1.0], [3.0]], 1), dtype=dtype)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
+def test_a_matrix_with_indices_out_of_range_is_refused(kind):
+    matrix = kind(np.array(PATH))
+    matrix.indices[0] = 1000
+    with pytest.raises(ValueError, match="The graph is not a proper sparse matrix"):
+        pl.Graph.from_weights(matrix)
+
+
 # -- from elsewhere, to a file and back
 
 
@@ -73,6 +93,9 @@ def test_edges_in_both_directions_or_twice_count_once():
         ([[0, -1], [1, 2]], {}, "between 0 and 2"),
         ([[0, 1], [1, 2]], {"weights": [1.0]}, "one per edge"),
         ([[0, 1], [1, 2]], {"weights": [1.0, -1.0]}, "negative"),
+        ([[0, 1], [1, 2]], {"weights": ["a", "b"]}, "weights must be real numbers"),
+        ([[0, 1], [1, 2]], {"n_vertices": 3.5}, "n_vertices must be a whole number"),
+        ([], {"n_vertices": -1}, "n_vertices must be a whole number"),
     ],
 )
 def test_bad_edges(edges, options, word):
@@ -121,10 +144,57 @@ def test_a_failed_save_leaves_nothing(tmp_path, monkeypatch, digits_graph):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_is_never_replaced(tmp_path, digits_graph):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").write_text("kept")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        digits_graph.save(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter.tex").read_text() == "kept"
+
+
+def test_an_older_graph_is_replaced(tmp_path, digits_graph):
+    pl.Graph.from_edges([(0, 1)]).save(tmp_path / "g.npz")
+    digits_graph.save(tmp_path / "g.npz")
+    assert pl.Graph.load(tmp_path / "g.npz").n_vertices == digits_graph.n_vertices
+
+
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "text.npz").write_text("nonsense")
     np.savez(tmp_path / "other.npz", a=np.ones(3))
     np.savez(tmp_path / "broken.npz", data=[1.0], indices=[7], indptr=[0, 1, 1])
-    for name in ("text", "other", "broken"):
+    np.savez_compressed(tmp_path / "packed.npz", data=[1.0, 1.0], indices=[1, 0], indptr=[0, 1, 2])
+    np.save(tmp_path / "single.npy", np.ones(3))
+    for name in ("text.npz", "other.npz", "broken.npz", "packed.npz", "single.npy"):
         with pytest.raises(ValueError, match="not a graph"):
-            pl.Graph.load(tmp_path / f"{name}.npz")
+            pl.Graph.load(tmp_path / name)
+
+
+def test_edges_that_are_not_numbered_from_zero_are_refused_before_memory_is_taken():
+    with pytest.raises(ValueError, match="number the vertices from 0"):
+        pl.Graph.from_edges([[0], [10**12]])
+    with pytest.raises(ValueError, match="n_vertices must be a whole number between 0 and"):
+        pl.Graph.from_edges([[0], [1]], n_vertices=10**13)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"data": np.ones(2), "indices": [1, 0], "indptr": np.array(3)},
+        {"data": np.ones((2, 1)), "indices": [1, 0], "indptr": [0, 1, 2]},
+        {"data": np.ones(2), "indices": [1.0, 0.0], "indptr": [0, 1, 2]},
+        {"data": np.ones(2), "indices": [1, 0], "indptr": [0, 2, 0]},
+        {"data": np.ones(2), "indices": [1, 0], "indptr": []},
+        {"data": np.array(["a", "b"]), "indices": [1, 0], "indptr": [0, 1, 2]},
+    ],
+)
+def test_hostile_arrays_are_no_graph(tmp_path, arrays):
+    np.savez(tmp_path / "g.npz", **arrays)
+    with pytest.raises(ValueError, match="not a graph written by"):
+        pl.Graph.load(tmp_path / "g.npz")
+
+
+def test_a_graph_of_the_first_version_is_read():
+    graph = pl.Graph.load(Path(__file__).parent / "data" / "graph-version-1.zip")
+    expected = [[0, 1, 0.5, 0], [1, 0, 0, 0.25], [0.5, 0, 0, 2], [0, 0.25, 2, 0]]
+    assert graph.weights.toarray().tolist() == expected
+    assert graph.weights.dtype == np.float32

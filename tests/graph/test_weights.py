@@ -1,3 +1,7 @@
+"""Weights by local scaling, and points added to a graph."""
+
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import naive
 import phaselabel as pl
-from phaselabel.graph.weights import local_scales
+from phaselabel.graph.weights import local_scales, scaled_squares
 
 
 @pytest.mark.parametrize(("k", "m"), [(5, 5), (8, 3), (1, 1)])
@@ -36,7 +40,13 @@ awkward = st.one_of(
 
 @given(awkward, st.integers(1, 10))
 def test_any_points_give_a_proper_graph(X, k):
-    graph = pl.similarity_graph(pl.nearest_neighbors(X, min(k, len(X) - 1)))
+    try:
+        neighbors = pl.nearest_neighbors(X, min(k, len(X) - 1))
+    except ValueError as error:  # one row is too far away for the distances of the others
+        if "times as far away as a typical row" not in str(error):
+            raise
+        return
+    graph = pl.similarity_graph(neighbors)
     w = graph.weights
     assert np.isfinite(w.data).all()
     assert (w.data > 0).all()
@@ -44,6 +54,32 @@ def test_any_points_give_a_proper_graph(X, k):
     assert abs(w - w.T).max() == 0
     assert w.diagonal().max() == 0
     assert np.isfinite(graph.normalized.data).all()
+
+
+@pytest.mark.parametrize("exponent", [-900, -520, 490, 520, 900])
+def test_the_magnitude_of_the_rows_changes_no_weight(exponent):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    expected = pl.similarity_graph(pl.nearest_neighbors(X, 5), dtype=np.float64)
+    found = pl.similarity_graph(pl.nearest_neighbors(np.ldexp(X, exponent), 5), dtype=np.float64)
+    np.testing.assert_allclose(found.weights.toarray(), expected.weights.toarray(), rtol=1e-12)
+
+
+@given(st.lists(st.floats(5e-324, 1e300), min_size=3, max_size=3))
+def test_exponents_are_finite_whatever_the_distances_and_scales(values):
+    distance, near, far = values
+    pair = pl.Neighbors(np.zeros((1, 1), np.int32), np.array([[distance]]))
+    found = float(scaled_squares(pair, np.array([near]), np.array([far]))[0, 0])
+    expected = Fraction(distance) ** 2 / (Fraction(near) * Fraction(far))
+    if expected < 10**270:
+        assert found == pytest.approx(float(expected), rel=1e-9, abs=1e-270)
+    else:
+        assert 1e269 < found < np.inf
+
+
+def test_neighbours_beyond_the_points_are_refused():
+    for wrong in (3, -1, 2**31 - 1):
+        with pytest.raises(ValueError, match="among the 3 points"):
+            scaled_squares(pl.Neighbors(np.array([[wrong]]), np.ones((1, 1))), np.ones(1), np.ones(3))
 
 
 def test_more_duplicates_than_scale_neighbours():
@@ -103,6 +139,49 @@ def test_added_points_equal_a_graph_built_at_once_where_nothing_old_changes():
     assert again.n_vertices == 128
 
 
+def test_an_added_outlier_stays_connected():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    near = pl.nearest_neighbors(X, 4)
+    graph, _ = pl.extend_graph(pl.similarity_graph(near), near, X, np.full((1, 3), 1e6))
+    assert graph.degrees[60] > 0
+    assert graph.n_components == 1
+
+
+def test_a_label_crosses_bridges_although_an_outlier_has_far_weaker_edges():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2)) + np.repeat([[0, 0], [5, 0], [100, 0], [200, 0]], 100, axis=0)
+    X = np.concatenate([X, [[0.0, 3000.0]]])
+    y = np.full(len(X), -1)
+    y[:5], y[100:105] = 0, 1
+    neighbors = pl.nearest_neighbors(X, 10, connect=True)
+    graph = pl.similarity_graph(neighbors)
+    assert graph.weights.data.min() < 1e-30  # those of the outlier
+    bridges = graph.weights[neighbors.bridges.heads, neighbors.bridges.tails]
+    assert len(bridges) == 2
+    assert bridges.min() >= 0.99e-3
+    for epsilon in (0.5, 1.0, 2.0):
+        solution = pl.minimize(graph, y, epsilon=epsilon)
+        assert (solution.arm[200:400] == 1).all()
+        assert solution.height[200:400].mean() > 0.45
+
+
+def test_a_graph_of_other_points_is_not_extended():
+    X = np.array([[0.0], [1.0], [10.0], [11.5]])
+    near = pl.nearest_neighbors(X, 1)
+    graph = pl.similarity_graph(near)
+    with pytest.raises(ValueError, match="must be of the same points"):
+        pl.extend_graph(graph, near, X[:3], [[2.0]])
+    with pytest.raises(ValueError, match="indices must lie between 0 and 3"):
+        pl.extend_graph(graph, pl.Neighbors(np.full((4, 1), 10**6), np.ones((4, 1))), X, [[2.0]])
+
+
+def test_points_added_far_away_are_a_component_of_their_own():
+    X = np.array([[0.0], [1.0], [10.0], [11.5]])
+    joined = pl.nearest_neighbors(X, 1, connect=True)
+    _, extended = pl.extend_graph(pl.similarity_graph(joined), joined, X, [[200.0], [201.0]])
+    assert extended.n_components == 2
+
+
 @given(st.integers(2, 40), st.sampled_from([1e-300, 1e-30, 1.0, 1e30, 1e150]), st.booleans())
 def test_shortlists_give_proper_graphs_too(n, magnitude, constant):
     X = np.random.default_rng(n).integers(0, 2, (n, 12)) * magnitude * (not constant)
@@ -113,3 +192,20 @@ def test_shortlists_give_proper_graphs_too(n, magnitude, constant):
     assert abs(w - w.T).max() == 0
     assert w.diagonal().max() == 0
     assert graph.n_components == 1
+
+
+def test_two_distances_of_one_pair_make_one_weight():
+    graph = pl.similarity_graph((np.array([[1], [0], [1]]), np.array([[1.0], [3.0], [2.0]])))
+    assert (graph.weights != graph.weights.T).nnz == 0
+
+
+def test_neighbours_that_are_no_arrays_are_refused():
+    for indices in (None, 1j, {"a": 1}, "a", 3):
+        with pytest.raises(ValueError, match="indices"):
+            pl.similarity_graph(pl.Neighbors(indices, np.ones((2, 1))))
+
+
+@pytest.mark.parametrize("dtype", ["a b", "(", "f2", int, 3, object()])
+def test_a_type_that_holds_no_weights_is_refused(dtype):
+    with pytest.raises(ValueError, match="dtype must be float32 or float64"):
+        pl.similarity_graph((np.array([[1], [0]]), np.ones((2, 1))), dtype=dtype)

@@ -8,11 +8,11 @@ import pytest
 
 from phaselabel.cli import main
 from phaselabel.paper import RECIPES, report, reproduce
-from phaselabel.paper.problem import Bench
-from phaselabel.paper.trials import trials
+from phaselabel.paper.probe import probe, same_results
+from phaselabel.paper.provenance import source_digest
 
 DOCS = Path(__file__).parents[2] / "docs"
-ACCURACY = {"mean", "std", "min", "max"}
+ACCURACY = {"mean", "std", "standard_error", "min", "max"}
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,14 @@ def written(tmp_path_factory):
 def test_json_has_its_schema(written):
     doc = json.loads((written / "copy.json").read_text())
     assert doc == json.loads((written / "paper.json").read_text())
-    assert doc["schema"] == 1
+    assert doc["schema"] == 2
     assert [e["experiment"] for e in doc["experiments"]] == ["three-moons", "swiss-roll"]
     moons = doc["experiments"][0]
     assert (moons["points"], moons["classes"], moons["labels"]) == (1500, 3, 75)
     variants = [row["variant"] for row in moons["results"]]
-    assert variants[:5] == ["paper", "paper-adaptive", "printed-energy", "ours", "defaults"]
+    flows = ["paper", "paper-adaptive", "printed-energy", "ours"]
+    assert variants[:9] == [*flows, *flows, "defaults"]
+    assert [row["n_neighbors"] for row in moons["results"][:8]] == [10] * 4 + [9] * 4
     assert {"k-means", "spectral", "neighbors", "label-spreading", "svm", "logistic"} < set(variants)
     for row in moons["results"]:
         assert {"experiment", "variant", "n_neighbors", "runs", "accuracy", "sweeps", "seconds"} <= set(row)
@@ -46,6 +48,8 @@ def test_json_has_its_schema(written):
     assert by_variant["ours"]["sweeps"] < 500
     assert by_variant["ours"]["accuracy"]["mean"] > 94
     assert moons["reported"]["paper"]["accuracy"] == 95.1
+    assert re.fullmatch(r"[0-9a-f]{40}\+?", moons["ran_on"]["commit"])
+    assert moons["ran_on"]["source"] == source_digest()
 
 
 def test_pages_and_pictures(written):
@@ -63,21 +67,6 @@ def test_pages_and_pictures(written):
     assert not list(written.rglob("*.part"))
 
 
-def test_resume_makes_only_what_is_missing(tmp_path):
-    bench = Bench(RECIPES["swiss-roll"], seed=3)
-    kept = tmp_path / "runs.jsonl"
-    first = trials(bench, 1, keep=kept)
-    # As if stopped in the middle of a line: the last record is lost, the others stay.
-    kept.write_text(kept.read_text()[:-20])
-    both = trials(bench, 2, keep=kept, resume=True)
-    assert both[: len(first) - 1] == first[:-1]
-    assert both[len(first) - 1].accuracy == first[-1].accuracy
-    assert len(both) == 2 * len(first)
-    # Another seed has nothing to keep.
-    other = trials(Bench(RECIPES["swiss-roll"], seed=4), 1, keep=kept, resume=True)
-    assert other[0].accuracy != first[0].accuracy
-
-
 def test_processes_side_by_side_give_the_same_records(tmp_path):
     one, two = (
         reproduce(("swiss-roll",), tmp_path / str(jobs), runs=3, jobs=jobs)["experiments"][0]["results"]
@@ -87,15 +76,6 @@ def test_processes_side_by_side_give_the_same_records(tmp_path):
         assert shared["runs"] == 3
         assert alone["accuracy"] == shared["accuracy"]
         assert alone["sweeps"] == shared["sweeps"]
-
-
-def test_resume_searches_fixed_points_once(tmp_path, monkeypatch, data_home):
-    kept = tmp_path / "coil.npz"
-    first = Bench(RECIPES["coil"], 0, data_home, keep=kept).problem(0)
-    monkeypatch.setattr("phaselabel.paper.problem.nearest_neighbors", None)
-    again = Bench(RECIPES["coil"], 0, data_home, keep=kept, resume=True).problem(0)
-    for size, graph in first.graphs.items():
-        assert (graph.weights != again.graphs[size].weights).nnz == 0
 
 
 def test_a_missing_set_is_one_sentence(tmp_path, monkeypatch, capsys):
@@ -115,7 +95,7 @@ def test_all_goes_on_without_a_missing_set(tmp_path, monkeypatch):
     doc = reproduce(("cows", "two-moons"), tmp_path, runs=1)
     assert list(doc["absent"]) == ["cows"]
     assert "Not run: The data set cows_1_20.npz" in (tmp_path / "paper.md").read_text()
-    assert {row["variant"] for row in doc["experiments"][0]["results"]} >= {"binary", "paper"}
+    assert {row["variant"] for row in doc["experiments"][0]["results"]} >= {"binary", "binary-sizes", "paper"}
 
 
 @pytest.mark.parametrize(
@@ -140,6 +120,16 @@ def test_foreign_results_are_not_overwritten(tmp_path, capsys):
     assert json.loads((tmp_path / "paper.json").read_text()) == {"mine": np.pi}
 
 
+def test_committed_results_are_those_of_this_code():
+    """``phaselabel paper all --out docs`` has to be run again when the results of the flow have changed."""
+    doc = json.loads((DOCS / "paper.json").read_text(encoding="utf-8"))
+    assert doc["schema"] == 2
+    now = probe()
+    for experiment in doc["experiments"]:
+        assert re.fullmatch(r"[0-9a-f]{40}", experiment["ran_on"]["commit"]), "made with a known commit"
+        assert same_results(experiment["ran_on"]["probe"], now), experiment["experiment"]
+
+
 def test_committed_page_and_results_belong_together():
     """docs/paper.md and docs/paper.json are written by the command; the promised figures stand in them."""
     doc = json.loads((DOCS / "paper.json").read_text(encoding="utf-8"))
@@ -150,7 +140,7 @@ def test_committed_page_and_results_belong_together():
     for experiment in doc["experiments"]:
         name, recipe = experiment["experiment"], RECIPES[experiment["experiment"]]
         assert report.table(experiment) in page
-        assert recipe.description in page
+        assert recipe.description in " ".join(page.split())  # it may be wrapped
         for row in experiment["results"]:
             assert row["runs"] == recipe.runs
             if row["n_neighbors"] == recipe.n_neighbors[0]:
@@ -166,9 +156,56 @@ def test_committed_page_and_results_belong_together():
     assert round(means["coil", "ours", "all"], 1) >= 93.2
 
 
+def test_committed_page_says_why_the_cows_are_not_shown():
+    assert "non-commercial research" in (DOCS / "paper.md").read_text(encoding="utf-8")
+
+
 def test_committed_page_shows_only_pictures_of_our_own():
     page = (DOCS / "paper.md").read_text(encoding="utf-8")
     shown = set(re.findall(r"\((paper/[^)]+)\)", page))
     kept = {f"paper/{path.name}" for path in (DOCS / "paper").iterdir()}
     assert shown == kept
     assert not [name for name in kept if "cows" in name]
+
+
+def quotes():
+    """Every figure in the docs that is marked as one of the reproduction: 98.1<!-- paper: set variant -->."""
+    for file in (DOCS.parent / "README.md", *DOCS.rglob("*.md")):
+        for found in re.finditer(r"([\d.]+)<!-- paper: (\S+) (\S+) -->", file.read_text(encoding="utf-8")):
+            yield file.name, *found.groups()
+
+
+def test_figures_quoted_elsewhere_are_those_of_the_reproduction():
+    doc = json.loads((DOCS / "paper.json").read_text(encoding="utf-8"))
+    means = {
+        (experiment["experiment"], row["variant"]): row["accuracy"]["mean"]
+        for experiment in doc["experiments"]
+        for row in experiment["results"]
+        if row["n_neighbors"] in (RECIPES[experiment["experiment"]].n_neighbors[0], 10, None)
+    }
+    found = list(quotes())
+    assert {(file, *which) for file, _, *which in found} >= {
+        ("README.md", "three-moons", variant) for variant in ("paper", "defaults")
+    }
+    for file, figure, experiment, variant in found:
+        assert figure == f"{means[experiment, variant]:.1f}", f"{file}: {experiment} {variant}"
+
+
+def test_figures_of_few_labels_are_quoted_from_their_table():
+    table = (DOCS / "few-labels.md").read_text(encoding="utf-8")
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"([\d.]+)<!-- few-labels: (.+?) -->", readme)
+    assert [row for _, row in found] == ["digits, 2", "MNIST, 1"]
+    for figure, row in found:
+        assert re.search(rf"^\| {row} \| [^|]+ \| {figure} \(", table, re.MULTILINE), row
+
+
+@pytest.mark.parametrize(
+    "page", sorted([DOCS.parent / "README.md", *DOCS.glob("*.md")]), ids=lambda p: p.name
+)
+def test_three_moons_with_25_labels_have_one_measurement(page):
+    """It stands in the page of the paper; other pages quote it with a mark, or leave it."""
+    text = re.sub(r"[\d.]+<!-- paper: .*? -->", "", page.read_text(encoding="utf-8"))
+    if page.name != "paper.md":
+        assert not re.search(r"[Tt]hree moons[^|.]*25[^|]{0,40}\d\d\.\d", text)
+        assert not re.search(r"^\|[^\n]*three moons \| 25 \|", text, re.MULTILINE)

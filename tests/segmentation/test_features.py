@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from phaselabel.segmentation.features import as_bands, check_patch, leading_components, pixel_features
+from phaselabel.segmentation.features import check_patch, leading_components, pixel_features
 
 
 def naive_patches(bands, patch):
@@ -40,30 +40,6 @@ def test_position_counts_as_said():
     assert across == pytest.approx(0.2 * 20 / 21, rel=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.float32, np.float64, bool])
-def test_any_type_of_number(dtype):
-    image = np.zeros((5, 6), dtype)
-    image[2:] = 1 if dtype is bool else 200
-    scaled = as_bands(image).scaled()
-    assert scaled.shape == (5, 6, 1)
-    assert scaled.dtype == np.float32
-    assert 0 <= scaled.min() < scaled.max() <= 1
-
-
-def test_bands_of_a_cube_are_scaled_one_by_one():
-    rng = np.random.default_rng(0)
-    cube = rng.random((20, 20, 6)) * [1, 10, 100, 1e3, 1e-3, 0] + 5
-    scaled = as_bands(cube).scaled().reshape(-1, 6)
-    np.testing.assert_allclose(scaled.std(axis=0), [1, 1, 1, 1, 1, 0], atol=1e-2)
-
-
-def test_three_bands_keep_their_balance():
-    image = np.random.default_rng(0).integers(0, 4000, (9, 9, 3)).astype(np.uint16)
-    image[..., 0] //= 10
-    scaled = as_bands(image).scaled()
-    assert scaled[..., 0].max() < 0.2
-
-
 def test_components_keep_distances():
     rng = np.random.default_rng(1)
     cube = (rng.random((8, 9, 3)) @ rng.random((3, 40))).astype(np.float32)
@@ -72,21 +48,6 @@ def test_components_keep_distances():
     np.testing.assert_allclose(
         np.linalg.norm(few[1:] - few[:-1], axis=1), np.linalg.norm(flat[1:] - flat[:-1], axis=1), rtol=1e-4
     )
-
-
-@pytest.mark.parametrize(
-    ("image", "sentence"),
-    [
-        (np.zeros((0, 4)), "none of them 0"),
-        (np.zeros(4), "height, width"),
-        (np.zeros((2, 2, 2, 2)), "height, width"),
-        (np.array([["a", "b"]]), "whole numbers or floats"),
-        (np.full((3, 3), np.nan), "every pixel"),
-    ],
-)
-def test_what_is_no_image(image, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        as_bands(image)
 
 
 @pytest.mark.parametrize("patch", [0, 2, -1, 2.5, True, "5"])

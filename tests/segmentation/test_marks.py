@@ -1,10 +1,7 @@
-import json
-
 import numpy as np
 import pytest
 
 from phaselabel import Marks
-from phaselabel.segmentation.files import read_marks
 from phaselabel.segmentation.marks import as_marks
 
 RED, BLUE = (255, 0, 0), (0, 0, 255)
@@ -76,22 +73,6 @@ def test_whole_numbers_keep_their_number():
     assert Marks.from_points([(0, 0, 5), (1, 0, "2")], (1, 2)).classes == {2: "2", 5: "5"}
 
 
-def test_labelme_shapes(tmp_path):
-    document = {
-        "shapes": [
-            {"label": "cow", "points": [[1, 1], [6, 1]], "shape_type": "line"},
-            {"label": "sky", "points": [[0, 4], [3, 6]], "shape_type": "rectangle"},
-            {"label": "sun", "points": [[8, 5], [8, 6]], "shape_type": "circle"},
-            {"label": "dot", "points": [[9, 0]], "shape_type": "point"},
-        ]
-    }
-    path = tmp_path / "shapes.json"
-    path.write_text(json.dumps(document))
-    marks = read_marks(path, (8, 10), width=1)
-    assert list(marks.classes.values()) == ["cow", "dot", "sky", "sun"]
-    assert {n: int((marks.labels == n).sum()) for n in marks.classes} == {1: 6, 2: 1, 3: 12, 4: 5}
-
-
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -128,24 +109,15 @@ def test_merging_meets_by_name_and_takes_away():
     assert less.classes == {2: "sky"}
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("x,y\n1,2\n", "x, y and label"),
-        ("", "x, y and label"),
-        ("x,y,label\n", "no points"),
-        ("x,y,label\n1,2,a\none,2,a\n", "Line 3"),
-        ("x,y,label\n1\n", "Line 2"),
-    ],
-)
-def test_point_files_with_faults(tmp_path, text, sentence):
-    path = tmp_path / "points.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=sentence):
-        read_marks(path, (10, 10))
+@pytest.mark.parametrize("shape", [(2**31, 7), (0, 7), (-1, 7), ("a", 7), (6.5, 7), (6,), None, 10**30])
+def test_an_image_of_no_such_size_is_refused(shape):
+    with pytest.raises(ValueError, match="shape must be the height and width"):
+        Marks.from_points([(1, 1, "a")], shape)
+    with pytest.raises(ValueError, match="shape must be the height and width"):
+        Marks.from_polygons([("a", [(1, 1), (2, 2), (3, 1)])], shape)
 
 
-def test_point_files(tmp_path):
-    path = tmp_path / "points.csv"
-    path.write_bytes("\ufeffX, Y ,Label\n1,2,größe\n3,4,kuh\n".encode())
-    assert list(read_marks(path, (10, 10)).classes.values()) == ["größe", "kuh"]
+@pytest.mark.parametrize("width", [0, -1, 2**31, 1.5, "a", True])
+def test_a_pen_of_no_such_width_is_refused(width):
+    with pytest.raises(ValueError, match="width must be a whole number"):
+        Marks.from_strokes([("a", [(1, 1), (2, 2)])], (6, 7), width)

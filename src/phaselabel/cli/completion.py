@@ -10,8 +10,8 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The shell."""
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell the script is for")
+    """Add the arguments."""
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
 
 
 def run(arguments: argparse.Namespace) -> None:

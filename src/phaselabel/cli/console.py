@@ -1,8 +1,9 @@
-"""Lines and bars for a reader, one object for a machine: what the commands on tables share."""
+"""Arguments and results in, printed lines and bars, or one JSON object, out; for the commands on tables."""
 
 import argparse
 import json
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,46 +15,44 @@ from typing import Any
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
-    """How to talk."""
-    group = parser.add_argument_group("talking")
-    group.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    group.add_argument(
-        "--json", action="store_true", help="print one JSON object at the end and nothing else"
-    )
+    """Add the options that say what is printed."""
+    group = parser.add_argument_group("printing")
+    group.add_argument("--quiet", action="store_true", help="print errors only")
+    group.add_argument("--json", action="store_true", help="print only one JSON object, at the end")
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
-    """How to read a text file that isn't quite ordinary."""
-    group = parser.add_argument_group("reading text files")
+    """Add the options that say how a text file is read."""
+    group = parser.add_argument_group("reading files")
     group.add_argument(
-        "--delimiter", metavar="CHAR", help="the separator; by default , for .csv, tab for .tsv"
+        "--delimiter", metavar="CHAR", help="the separator (default: , for .csv, tab for .tsv)"
     )
     group.add_argument("--encoding", default="utf-8", metavar="NAME", help="the encoding (default: utf-8)")
+    group.add_argument("--decimal", choices=(".", ","), default=".", help="the decimal mark (default: .)")
     group.add_argument(
-        "--decimal", choices=(".", ","), default=".", help="the mark before a number's fraction (default: .)"
+        "--no-header", action="store_true", help="the first line is data; the columns are called c1, c2, …"
     )
     group.add_argument(
-        "--no-header", action="store_true", help="the first line is data; name columns c1, c2, …"
+        "--sheet", metavar="NAME", help="the sheet of a workbook, or the table of a database, to read"
     )
 
 
 def positive(word: str) -> int:
-    """A whole number of at least 1, as an argument's type."""
+    """The type of an argument that is a whole number of at least 1."""
     if not (word.isascii() and word.isdigit() and int(word) > 0):
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1; got {word!r}")
     return int(word)
 
 
 def output_of(arguments: argparse.Namespace, ending: str) -> Path:
-    """Where the table goes: where asked, or beside the source with an ending; refused if in the way."""
-    from phaselabel.atomic import refuse_existing
-    from phaselabel.tables import target_format
+    """The file to write: ``--out``, or one beside the source whose name ends in ``ending``."""
+    from phaselabel.io.atomic import refuse_existing
+    from phaselabel.io.tables import target_format
 
     source = Path(arguments.table)
     if source.is_dir():
         raise ValueError(f"{source} is a folder; name the file with the table.")
-    suffix = ".csv" if source.suffix.lower() == ".npy" else source.suffix
-    out = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_{ending}{suffix}")
+    out = Path(arguments.out) if arguments.out else source.with_name(_named(source, ending))
     if out.exists() and source.exists() and out.samefile(source):
         raise ValueError(f"--out {out} is the table itself; choose another name.")
     if arguments.out:
@@ -62,10 +61,23 @@ def output_of(arguments: argparse.Namespace, ending: str) -> Path:
     return out
 
 
+def _named(source: Path, ending: str) -> str:
+    """The name of the output: that of the source, with an ending and an extension that can be written."""
+    plain = Path(source.stem) if source.suffix.lower() in (".gz", ".bz2", ".xz", ".zst") else source
+    readable_only = (".npy", ".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db", ".duckdb", ".ddb")
+    suffix = ".csv" if plain.suffix.lower() in readable_only else plain.suffix
+    return f"{plain.stem}_{ending}{suffix}"
+
+
 def opened(path: str, arguments: argparse.Namespace) -> Any:
     """The table at a path, read as the arguments say."""
-    from phaselabel.tables import open_table
+    from phaselabel.io.tables import open_table
 
+    return open_table(path, **reading_options(arguments))
+
+
+def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the arguments say about reading a text file, as options of ``open_table``."""
     delimiter = arguments.delimiter
     if delimiter is not None:
         delimiter = "\t" if delimiter in ("\\t", "tab", "TAB") else delimiter
@@ -73,14 +85,24 @@ def opened(path: str, arguments: argparse.Namespace) -> Any:
             raise ValueError(
                 f"--delimiter must be one plain character (; or | or TAB); got {arguments.delimiter!r}."
             )
-    return open_table(
-        path, delimiter=delimiter, encoding=arguments.encoding, header=not arguments.no_header,
-        decimal=arguments.decimal,
-    )  # fmt: skip
+    return {
+        "delimiter": delimiter, "encoding": arguments.encoding, "header": not arguments.no_header,
+        "decimal": arguments.decimal, "sheet": arguments.sheet,
+    }  # fmt: skip
 
 
 class Console:
-    """Talks to standard error, so that standard output stays free for ``--json``."""
+    """Prints to standard error, so that standard output is free for ``--json``.
+
+    Attributes
+    ----------
+    json, silent, lively : bool
+        Whether to print JSON at the end, whether to print no lines, whether to show bars.
+    facts : dict
+        Entries of the JSON object.
+    notes : list of str
+        What the user should know before trusting the result.
+    """
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.json = bool(arguments.json)
@@ -91,18 +113,19 @@ class Console:
         self._seconds: dict[str, float] = {}
 
     def say(self, heading: str, words: str = "") -> None:
-        """One line, its words in a column of their own."""
+        """Print one line."""
         if not self.silent:
             print(f"{heading:<12} {words}".rstrip(), file=sys.stderr, flush=True)
 
     def note(self, words: str) -> None:
-        """Something to know before trusting the result."""
+        """Print something that the user should know before trusting the result."""
+        words = as_options(words)
         self.notes.append(words)
         self.say("note", words)
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "row") -> Iterator[Any]:
-        """A stage of the work: a line with its seconds and, on a terminal, a bar if its end is known."""
+        """A stage of the work: a line with its seconds and, on a terminal, a bar if ``total`` is known."""
         start = perf_counter()
         bar = _terminal_bar(name, total, unit) if self.lively and total else _Bar()
         try:
@@ -114,7 +137,7 @@ class Console:
 
     @contextmanager
     def sweeps(self, most: int) -> Iterator[Callable[..., None]]:
-        """A callback of the flow that moves a bar of its own, shown when the first sweep is done."""
+        """A callback of the flow that moves a bar, which is shown after the first sweep."""
         bars: list[Any] = []
 
         def watch(sweep: int, state: Any, energy: Any) -> None:
@@ -130,11 +153,11 @@ class Console:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Turn warnings into notes, each once, and what the library logs into lines."""
+        """Turn warnings into notes, each once, and log entries into lines."""
 
         def show(message: Any, *rest: Any) -> None:
             words = " ".join(str(message).split())
-            if words not in self.notes:
+            if as_options(words) not in self.notes:
                 self.note(words)
 
         handler = logging.Handler(logging.WARNING)
@@ -152,23 +175,47 @@ class Console:
             logger.removeHandler(handler)
 
     def finish(self, **facts: Any) -> None:
-        """The one object of ``--json``."""
+        """Print the object of ``--json``."""
         if self.json:
             seconds = {name: round(value, 3) for name, value in self._seconds.items()}
             everything = self.facts | facts | {"notes": self.notes, "seconds": seconds}
             print(json.dumps(everything, ensure_ascii=False, indent=1))
 
 
+#: The options that stand for parameters of the classifier.
+OPTIONS = {
+    "n_neighbors": "--neighbors", "class_sizes": "--class-sizes", "abstain_below": "--abstain-below",
+    "max_iter": "--max-iter", "fidelity": "--fidelity", "epsilon": "--epsilon", "metric": "--metric",
+    "graph=": "--graph", "evidence=": "--evidence ",
+}  # fmt: skip
+
+
+def as_options(words: str) -> str:
+    """A sentence of the classifier with the options of the command in place of its parameters.
+
+    Examples
+    --------
+    >>> as_options("label one row in each part, or raise n_neighbors.")
+    'label one row in each part, or raise --neighbors.'
+    """
+    for name, option in OPTIONS.items():
+        if "_" in name:
+            words = re.sub(rf"(?<![\w-]){name}(?!\w)", option, words)
+        else:  # a common word too: only where it is what must be changed
+            words = re.sub(rf"^{name}(?= must)", option, words)
+    return words
+
+
 class _Bar:
-    """A bar that isn't shown."""
+    """A bar that is not shown."""
 
     n = 0
 
     def update(self, step: int = 1) -> None:
-        """Nothing to move."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
 def _terminal_bar(name: str, total: int | None, unit: str) -> Any:
@@ -178,7 +225,7 @@ def _terminal_bar(name: str, total: int | None, unit: str) -> Any:
 
 
 def amount(n_bytes: float) -> str:
-    """Bytes for a reader.
+    """A number of bytes as text.
 
     Examples
     --------
@@ -186,16 +233,3 @@ def amount(n_bytes: float) -> str:
     ('3 MB', '5.0 GB')
     """
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{max(n_bytes / 1e6, 1):.0f} MB"
-
-
-def duration(seconds: float) -> str:
-    """Seconds for a reader, not more exactly than they are known.
-
-    Examples
-    --------
-    >>> duration(7.3), duration(44), duration(200), duration(20000)
-    ('7 s', '45 s', '3 min', '5.6 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s" if seconds < 20 else f"{5 * round(seconds / 5)} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""Show versions, threads, caches and data sets: what a bug report should contain."""
+"""Show versions, threads, caches and data sets; add this to a bug report."""
 
 import argparse
 import json
@@ -18,19 +18,19 @@ PACKAGES = (
     "phaselabel", "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "pyarrow", "tqdm", "jinja2",
     "shtab", "matplotlib",
 )  # fmt: skip
-#: What a missing package would be good for, and the extra that brings it.
+#: The extra that installs an optional package.
 EXTRAS = {
     "pyarrow": "files", "tqdm": "files", "jinja2": "files", "shtab": "files", "matplotlib": "plot",
 }  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """For people or for machines."""
+    """Add the arguments."""
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what is here."""
+    """Print the facts."""
     facts = _facts()
     if arguments.json:
         print(json.dumps(facts, indent=1))
@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _facts() -> dict[str, Any]:
     import numba
 
-    from phaselabel import _kernels
+    from phaselabel._kernels import flow as kernels
 
-    cache = Path(_kernels.sweep.parallel.stats.cache_path)
+    cache = Path(kernels.sweep.parallel.stats.cache_path)
     home = os.environ.get("PHASELABEL_DATA")
     sets = sorted(p.name for p in Path(home).glob("*.npz")) if home and Path(home).is_dir() else []
     return {

@@ -1,17 +1,25 @@
-"""Show what a labelled table or a saved model holds, or make its report again.
+"""Show what a table would be read as, or what a result or a saved model holds, or write its report.
 
-A table that phaselabel label wrote knows each row's answer; a model knows the graph and the energy too.
-Give both, and the report has everything and shows the doubtful rows as they stand in the table.
+Of a table that is not labelled yet it shows the whole plan: what is done with each column and, with --label,
+with each label; nothing is fitted. A table written by phaselabel label holds the class of each row; a model
+holds the graph and the energy too. With both, the report is complete and shows rows as they are in the table.
 """
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened, positive
+from phaselabel.cli.label import add_table_arguments
+from phaselabel.cli.table_plan import announce, make_plan
+
+if TYPE_CHECKING:
+    from phaselabel.io.tables import Table
+    from phaselabel.report.findings import Findings
 
 EPILOG = """\
 examples:
+  phaselabel inspect raw.csv --label segment
   phaselabel inspect labelled.csv
   phaselabel inspect model/ --report report.html
   phaselabel inspect labelled.csv --model model/ --report report.html
@@ -19,22 +27,26 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A table or a model, and what to make of it."""
-    parser.add_argument("results", help="a table written by phaselabel label, or a saved model")
+    """Add the arguments."""
+    parser.add_argument("results", help="a table, one written by phaselabel label, or a saved model")
     parser.add_argument("--model", metavar="FOLDER", help="the model that labelled the table")
-    parser.add_argument("--label", metavar="COLUMN", help="which label, if the table has several")
+    add_table_arguments(parser)
     parser.add_argument("--report", metavar="FILE", help="write the HTML report (needs a model)")
     parser.add_argument(
-        "--rows", type=positive, default=5, metavar="N", help="doubtful rows to show (default: 5)"
+        "--rows",
+        type=positive,
+        default=5,
+        metavar="N",
+        help="the number of doubtful rows to show (default: 5)",
     )
-    parser.add_argument("--force", action="store_true", help="replace a file that is there already")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
     add_reading_arguments(parser)
     add_output_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """From the model if there is one, else from the table's own columns."""
-    from phaselabel.atomic import refuse_existing
+    """Show the model if there is one, else the columns of the table."""
+    from phaselabel.io.atomic import refuse_existing
 
     if arguments.report:
         refuse_existing(arguments.report, arguments.force)
@@ -46,20 +58,28 @@ def run(arguments: argparse.Namespace) -> None:
         _from_model(console, model, None if is_model else arguments.results, arguments)
     elif arguments.report:
         raise ValueError(
-            "A report needs the model as well, which knows the graph and the energy: label with "
-            "--model FOLDER "
+            "A report needs the model too, which holds the graph and the energy: label with --model FOLDER "
             "and pass --model FOLDER here."
         )
     else:
-        _from_table(console, opened(arguments.results, arguments), arguments)
+        table = opened(arguments.results, arguments)
+        if any(name.endswith("_predicted") for name in table.names):
+            _from_table(console, table, arguments)
+        else:
+            with console.listening():
+                _plan(console, table, arguments)
 
 
 def _from_model(console: Console, path: str, table_path: str | None, arguments: argparse.Namespace) -> None:
-    from phaselabel import report, storage, tables
     from phaselabel.cli.predict import recipe_of
+    from phaselabel.estimators import saving
+    from phaselabel.estimators.classifier import GinzburgLandauClassifier
+    from phaselabel.io import tables
+    from phaselabel.report.findings import gather
+    from phaselabel.report.page import write
 
-    model, kept = storage.load(path), storage.load_extra(path)
-    if not hasattr(model, "_solve"):
+    model, kept = saving.load_with_extra(path)
+    if not isinstance(model, GinzburgLandauClassifier):
         raise ValueError(f"{path} holds a {type(model).__name__}; only a GinzburgLandauClassifier is shown.")
     table = opened(table_path, arguments) if table_path else None
     if table is not None:
@@ -69,43 +89,75 @@ def _from_model(console: Console, path: str, table_path: str | None, arguments: 
                 f"{table_path} has {n_rows:,} rows but the model labelled {model.graph_.n_vertices:,}; is "
                 "it the table of this model?"
             )
-    found = report.gather(
+    findings = gather(
         model, title=str(kept.get("source", Path(path).name)), label=str(kept.get("label", "label")),
         picture=bool(arguments.report),
     )  # fmt: skip
     if table is not None:
-        found.show_rows(table)
+        findings.show_rows(table)
     if "recipe" in kept:  # a model saved from Python has none
         recipe = recipe_of(kept, path)
         columns = {name: tables.Column(name, role) for name, role in recipe.roles.items()}
-        found.columns = list(tables.describe(recipe, columns))
-    console.say("model", f"{path}, fitted to {found.title}: {found.label}")
-    console.say(
-        "rows", f"{found.n_rows:,}, {found.n_given:,} of them with a label, {found.unreached:,} unreached"
-    )
-    for row in found.classes:
-        sure = "" if row["confidence"] is None else f", mean confidence {row['confidence']:.2f}"
-        console.say("class", f"{row['name']}: {row['given']:,} given, {row['found']:,} found{sure}")
-    console.say("accuracy", str(found.held))
-    for row in found.suspects[: arguments.rows]:
-        console.say("suspect", f"row {row['row']}: given {row['given']}, the others say {row['found']}")
-    for name, value in found.graph:
-        console.say("graph", f"{name}: {value}")
-    console.say("flow", found.status)
+        findings.columns = list(tables.describe(recipe, columns, 1000))
+    console.say("model", f"{path}, fitted to {findings.title}: {findings.label}")
+    _print_findings(console, findings, arguments.rows)
     if arguments.report:
-        report.write(found, arguments.report, overwrite=arguments.force)
+        write(findings, arguments.report, overwrite=arguments.force)
         console.say("wrote", f"{arguments.report} (report)")
     console.finish(
-        rows=found.n_rows, labels=found.n_given, unreached=found.unreached, classes=found.classes,
-        held_out=found.held.facts(),
-        suspects=found.suspects, doubtful=found.doubtful, graph=dict(found.graph), report=arguments.report,
+        rows=findings.n_rows, labels=findings.n_given, unreached=findings.unreached,
+        classes=findings.classes, held_out=findings.held.facts(), suspects=findings.suspects,
+        doubtful=findings.doubtful, graph=dict(findings.graph), report=arguments.report,
     )  # fmt: skip
 
 
-def _from_table(console: Console, table: Any, arguments: argparse.Namespace) -> None:
+def _print_findings(console: Console, findings: "Findings", most_suspects: int) -> None:
+    counts = (
+        f"{findings.n_rows:,}, {findings.n_given:,} of them with a label, {findings.unreached:,} unreached"
+    )
+    console.say("rows", counts)
+    for row in findings.classes:
+        sure = "" if row["confidence"] is None else f", mean confidence {row['confidence']:.2f}"
+        console.say("class", f"{row['name']}: {row['given']:,} given, {row['found']:,} found{sure}")
+    console.say("accuracy", str(findings.held))
+    for suspect in findings.suspects[:most_suspects]:
+        words = f"row {suspect['row']}: given {suspect['given']}, the others say {suspect['found']}"
+        console.say("suspect", words)
+    for name, value in findings.graph:
+        console.say("graph", f"{name}: {value}")
+    console.say("flow", findings.status)
+
+
+def _plan(console: Console, table: "Table", arguments: argparse.Namespace) -> None:
+    """Show what phaselabel label would do, without doing it."""
+    from phaselabel.io import tables
+
+    if arguments.label or arguments.labels:
+        announce(console, make_plan(table, arguments, tables.survey, tables.Labels.of))
+        console.say("", "this was a dry run; phaselabel label with the same options labels the rows")
+        console.finish()
+        return
+    columns, n_rows = tables.survey(table)
+    recipe = tables.plan(
+        columns, features=arguments.features, drop=arguments.drop, text=arguments.text,
+        date=arguments.date, scale=arguments.scale, impute=arguments.impute or "median",
+    )  # fmt: skip
+    console.say("table", f"{table.path.name}: {n_rows:,} rows, {len(table.names):,} columns")
+    for heading, words in tables.describe(recipe, columns):
+        console.say(heading, words)
+    if not arguments.impute and any(columns[name].missing for name in recipe.roles):
+        console.note("some values are missing; phaselabel label needs --impute for these columns")
+    console.say("", "name the column with the labels with --label to see what is done with them")
+    console.finish(
+        table=str(table.path), rows=n_rows, features=recipe.roles, left_out=recipe.left_out,
+        columns={name: column.kind for name, column in columns.items()},
+    )  # fmt: skip
+
+
+def _from_table(console: Console, table: "Table", arguments: argparse.Namespace) -> None:
     import numpy as np
 
-    from phaselabel.tables import as_numbers, counted, text_of
+    from phaselabel.io.tables import as_numbers, counted, text_of
 
     name = _label_of(table, arguments)
     predicted = np.array(text_of(table.column(f"{name}_predicted").combine_chunks()))
@@ -135,8 +187,8 @@ def _from_table(console: Console, table: Any, arguments: argparse.Namespace) -> 
     )  # fmt: skip
 
 
-def _label_of(table: Any, arguments: argparse.Namespace) -> str:
-    """The label whose three columns are there."""
+def _label_of(table: "Table", arguments: argparse.Namespace) -> str:
+    """The label whose three columns the table has."""
     suffixes = ("_predicted", "_confidence", "_reached")
     found = [
         name.removesuffix("_predicted")

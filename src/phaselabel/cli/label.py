@@ -1,26 +1,24 @@
-"""Label every row of a table from the few labels in it.
+"""Label every row of a table from a few labels.
 
 Reads CSV, TSV, Parquet, JSON lines, Arrow, NPY and NPZ, by the extension. The output has every row and column
-of the input, in order, and three more: NAME_predicted (what the model says, also of rows that have a label),
-NAME_confidence (from 0 to 1; 0 where no label reaches) and NAME_reached. Given labels are never changed.
+of the input, in order, and three more columns: NAME_predicted (the class, also for rows with a given label),
+NAME_confidence (from 0 to 1; 0 where no label reaches) and NAME_reached. Given labels are not changed.
 """
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from phaselabel.cli import on_dask
+from phaselabel.cli import cells, embedding, on_dask, photos
 from phaselabel.cli.console import (
     Console,
     add_output_arguments,
     add_reading_arguments,
-    amount,
-    duration,
     opened,
     output_of,
     positive,
 )
+from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
 EPILOG = """\
 examples:
@@ -28,215 +26,285 @@ examples:
   phaselabel label customers.csv --label segment --impute median --drop postcode --model model/
   phaselabel label embeddings.npy --labels labels.csv --out labels_out.parquet
   phaselabel label posts.parquet --text body --label topic
+  phaselabel label posts.parquet --text body --label topic --embed
+  phaselabel label photos/ --labels labels.csv --out labelled.csv
+  phaselabel label cells.h5ad --label cell_type --use X_pca
   phaselabel label embeddings.parquet/ --labels labels.csv --out labelled.parquet/ --dask tcp://scheduler:8786
 
-Which columns are used: numbers, and words with up to 30 different values (one-hot). Dates, free text and
-columns that number the rows are left out unless asked for. What was used, and how, is printed before the work
-starts.
+Columns that are used: numbers, words with at most 30 different values (one-hot), and vectors. Dates, free
+text and columns that number the rows are left out unless an option names them. What is used, and how, is
+printed before the work starts.
 
-A file for --labels has one entry per row of the table (a column of any name, or the one that --label names),
-or the columns "row" (counted from 0) and a label for the rows that have one.
+A file for --labels has one entry per row of the table (in a column of any name, or in the one that --label
+names), or a column "row" (counted from 0) beside the labels.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to read, what to use, what to write."""
-    parser.add_argument("table", help="the table")
-    parser.add_argument("--label", metavar="COLUMN", help="the column with the few labels")
-    parser.add_argument("--labels", metavar="FILE", help="take the labels from this file instead")
+def add_table_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what is said of the table: its labels and its columns."""
+    parser.add_argument("--label", metavar="COLUMN", help="the column with the labels")
+    parser.add_argument(
+        "--labels", metavar="FILE", help="a file with the labels, if they are not in the table"
+    )
+    parser.add_argument("--id", metavar="COLUMN", help="join --labels by this column, which both files have")
     parser.add_argument(
         "--unlabeled", metavar="VALUE", action="append",
-        help="what stands for 'no label'; may be repeated (default: empty, ? and NA; -1 too in NPY and NPZ)",
+        help="an entry that means 'no label'; may be repeated (default: empty, ? and NA; -1 in NPY and NPZ)",
     )  # fmt: skip
+    parser.add_argument(
+        "--missing-labels", metavar="LIST", nargs="?", const=[], type=_words,
+        help="further entries that mean 'no label', separated by commas, in any case; without a list N/A, "
+        "null, none, -, unknown and the like",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clean-labels", action="store_true", help="join labels that differ by case or spaces only"
+    )
     group = parser.add_argument_group("features")
-    group.add_argument("--features", nargs="+", metavar="COLUMN", default=[], help="use these columns only")
+    group.add_argument("--features", nargs="+", metavar="COLUMN", default=[], help="use only these columns")
     group.add_argument("--drop", nargs="+", metavar="COLUMN", default=[], help="leave these columns out")
-    group.add_argument("--text", nargs="+", metavar="COLUMN", default=[], help="free text: TF-IDF, cosine")
-    group.add_argument("--date", nargs="+", metavar="COLUMN", default=[], help="dates, used as days")
+    group.add_argument(
+        "--text",
+        nargs="+",
+        metavar="COLUMN",
+        default=[],
+        help="use these columns as free text (TF-IDF, cosine)",
+    )
+    embedding.add_arguments(group)
+    group.add_argument(
+        "--date", nargs="+", metavar="COLUMN", default=[], help="use these columns as dates (in days)"
+    )
     group.add_argument(
         "--scale", choices=("robust", "standard", "none"),
-        help="median and quartiles; mean and deviation; as it is (default: standard, and none for vectors)",
+        help="by median and quartiles, or by mean and deviation (default: standard; none for vectors)",
     )  # fmt: skip
     group.add_argument(
-        "--impute", choices=("median", "mean"), help="fill missing numbers; by default they are refused"
+        "--impute", choices=("median", "mean"), help="fill missing numbers (default: refuse them)"
     )
+
+
+def add_method_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how the rows are labelled."""
     group = parser.add_argument_group("method")
     group.add_argument(
-        "--neighbors", type=positive, metavar="N", help="neighbours of a row in the graph (default: 10)"
+        "--neighbors",
+        type=positive,
+        metavar="N",
+        help="the neighbours of a row in the graph (default: chosen)",
     )
-    group.add_argument("--epsilon", type=float, default=1.0, metavar="ε", help="interface width (default: 1)")
     group.add_argument(
-        "--fidelity", type=float, default=30.0, metavar="μ", help="trust in labels (default: 30)"
+        "--evidence", default="auto", metavar="auto|none|FILE",
+        help="what speaks besides the graph: models of the columns (auto), nothing (none), or a file of "
+        "probabilities with a column per class (default: auto)",
+    )  # fmt: skip
+    group.add_argument(
+        "--epsilon", type=float, default=1.0, metavar="ε", help="the interface width (default: 1)"
     )
     group.add_argument(
-        "--max-iter", type=positive, default=2000, metavar="N", help="sweeps at most (default: 2000)"
+        "--fidelity", type=float, default=30.0, metavar="μ", help="the trust in given labels (default: 30)"
     )
+    group.add_argument(
+        "--max-iter",
+        type=positive,
+        default=2000,
+        metavar="N",
+        help="the largest number of sweeps (default: 2000)",
+    )
+    group.add_argument(
+        "--metric", default="euclidean", metavar="NAME",
+        help="what near means: euclidean, cosine, manhattan, … (default: euclidean)",
+    )  # fmt: skip
+    group.add_argument(
+        "--class-sizes", metavar="LIST", type=_sizes,
+        help="the share of every class among all rows, as in 'a=0.9,b=0.1' (default: estimated)",
+    )  # fmt: skip
+    group.add_argument(
+        "--abstain-below", type=float, metavar="P", help="leave rows of lower confidence without a label"
+    )
+    group.add_argument(
+        "--graph", metavar="FILE",
+        help="use these edges as the graph: a table of two columns of rows, from 0, and perhaps a weight",
+    )  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("table", help="the file with the table")
+    add_table_arguments(parser)
+    add_method_arguments(parser)
     group = parser.add_argument_group("output")
     group.add_argument(
         "--out", metavar="FILE", help="the labelled table (default: TABLE_labelled.EXT beside it)"
     )
-    group.add_argument("--report", metavar="FILE", help="an HTML report on the result")
-    group.add_argument("--model", metavar="FOLDER", help="keep the fitted model, for phaselabel predict")
-    group.add_argument("--force", action="store_true", help="replace files that are there already")
+    group.add_argument("--report", metavar="FILE", help="write an HTML report")
+    group.add_argument("--model", metavar="FOLDER", help="save the fitted model, for phaselabel predict")
+    group.add_argument("--force", action="store_true", help="replace existing files")
+    cells.add_arguments(parser)
     on_dask.add_arguments(parser)
     add_reading_arguments(parser)
     add_output_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Read, say what will be done, do it, write."""
-    from phaselabel.atomic import refuse_existing
-
-    if arguments.dask:
-        return on_dask.run(arguments)
-    if arguments.resume or arguments.checkpoint:
-        raise ValueError("--checkpoint and --resume belong to --dask; name the cluster, or 'local'.")
-    out = output_of(arguments, "labelled")
-    for path in (arguments.report, arguments.model):
-        if path:
-            refuse_existing(path, arguments.force)
-    console = Console(arguments)
-    with console.listening():
-        with console.stage("looking"):
-            job = _look(arguments)
-        _announce(console, job, bool(arguments.report))
-        _label(console, job, out, arguments)
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
-@dataclass(frozen=True)
-class _Job:
-    """What is to be labelled, by what, and from what."""
-
-    table: Any
-    n_rows: int
-    columns: Any
-    recipe: Any
-    labels: Any
-    name: str
-
-    @property
-    def width(self) -> int:
-        """How many features there will be."""
-        widths = {
-            name: max(self.columns[name].width, len(self.recipe.words.get(name, ())))
-            for name in self.recipe.roles
-        }
-        return sum(128 if role == "text" else widths[name] for name, role in self.recipe.roles.items())
+def _sizes(text: str) -> dict[str, float]:
+    """The type of --class-sizes."""
+    try:
+        pairs = [pair.rsplit("=", 1) for pair in text.split(",")]
+        return {name.strip(): float(size) for name, size in pairs}
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be like 'a=0.9,b=0.1'; got {text!r}") from None
 
 
-def _look(arguments: argparse.Namespace) -> _Job:
-    """Look at everything once; a table that can't be used is refused before heavy libraries are loaded."""
-    from phaselabel import tables
+def class_sizes_of(arguments: argparse.Namespace, classes: list[Any]) -> Any:
+    """What --class-sizes says, with the classes in their own type."""
+    if arguments.class_sizes is None:
+        return "estimate"
+    names = {str(name): name for name in classes}
+    return {names.get(name, name): size for name, size in arguments.class_sizes.items()}
 
-    table, name = opened(arguments.table, arguments), arguments.label or "label"
-    other = None
-    if arguments.labels is not None:
-        other = opened(arguments.labels, arguments)
-    elif arguments.label is None:
+
+def graph_of(arguments: argparse.Namespace, n_rows: int) -> Any:
+    """The graph of the edges that --graph names; None without it."""
+    if arguments.graph is None:
+        return None
+    import numpy as np
+
+    from phaselabel.graph import Graph
+    from phaselabel.io.tables import as_numbers
+
+    table = opened(arguments.graph, arguments)
+    if not 2 <= len(table.names) <= 3:
         raise ValueError(
-            f"Which column of {table.path.name} has the labels? Name it with --label (it has "
-            f"{tables.listed(map(repr, table.names))}), or a file of labels with --labels."
+            f"{arguments.graph} must have two columns of rows and perhaps one of weights; it has "
+            f"{len(table.names)}."
         )
-    else:
-        table.require([name])
-    tables.refuse_found(table, name)
-    columns, n_rows = tables.survey(table, [name] if name in table.names else [])
-    if n_rows < 2:
-        raise ValueError(f"{table.path.name} has {n_rows} rows below its header; there is nothing to label.")
-    labels = tables.Labels.of(table, name, n_rows, unlabeled=arguments.unlabeled or (), other=other)
-    recipe = tables.plan(
-        columns, features=arguments.features, drop=arguments.drop, text=arguments.text,
-        date=arguments.date, scale=arguments.scale, impute=arguments.impute,
-    )  # fmt: skip
-    return _Job(table, n_rows, columns, recipe, labels, name)
+    columns = [as_numbers(table.column(name).combine_chunks()) for name in table.names]
+    for name, column in zip(table.names, columns):
+        if column is None or not np.isfinite(column).all():
+            raise ValueError(f"{arguments.graph} must hold numbers; column {name!r} does not.")
+    ends = np.stack(columns[:2])  # type: ignore[arg-type]
+    if ends.size and (ends.min() < 0 or ends.max() >= n_rows or (ends != np.floor(ends)).any()):
+        raise ValueError(f"{arguments.graph} must join rows 0 to {n_rows - 1} of the table.")
+    weights = columns[2] if len(columns) == 3 else None
+    return Graph.from_edges(ends.astype(np.int64), weights, n_rows)
 
 
-def _label(console: Console, job: _Job, out: Path, arguments: argparse.Namespace) -> None:
-    """The work itself, stage by stage."""
-    from phaselabel import tables
-
-    with console.stage("reading", job.n_rows) as bar:
-        X = job.recipe.fit_transform(job.table, bar)
+def fitted(console: Console, plan: TablePlan, arguments: argparse.Namespace) -> tuple[Any, Any]:
+    """Read the features and fit; the model and the features."""
+    with console.stage("reading", plan.n_rows) as bar:
+        X = plan.recipe.fit_transform(plan.table, bar)
     with console.stage("starting"):
-        from phaselabel import storage
-        from phaselabel.classifier import GinzburgLandauClassifier
+        from phaselabel.estimators.classifier import GinzburgLandauClassifier
+    classes = sorted(plan.labels.counts)
+    evidence = evidence_of(arguments, classes)
     with console.stage("fitting"), console.sweeps(arguments.max_iter) as watch:
         model = GinzburgLandauClassifier(
             arguments.neighbors or "auto", epsilon=arguments.epsilon, fidelity=arguments.fidelity,
-            max_iter=arguments.max_iter, unlabeled=None, callbacks=watch, verbose=console.lively,
-        ).fit(X, job.labels.values)  # fmt: skip
+            evidence=evidence, max_iter=arguments.max_iter, unlabeled=None, callbacks=watch,
+            metric=arguments.metric, class_sizes=class_sizes_of(arguments, classes),
+            abstain_below=arguments.abstain_below, verbose=console.lively,
+        ).fit(X, plan.labels.entries, graph=graph_of(arguments, plan.n_rows))  # fmt: skip
+    return model, X
+
+
+def evidence_of(arguments: argparse.Namespace, classes: list[Any]) -> Any:
+    """What --evidence names: "auto", None, or the probabilities in a file, a column per class."""
+    if arguments.evidence in ("auto", "none"):
+        return "auto" if arguments.evidence == "auto" else None
+    import numpy as np
+
+    from phaselabel.io.tables import as_numbers, listed
+
+    table, names = opened(arguments.evidence, arguments), [str(name) for name in classes]
+    if sorted(table.names) != sorted(names):
+        raise ValueError(
+            f"{arguments.evidence} must have a column for every class, {listed(map(repr, names))}; it has "
+            f"{listed(map(repr, table.names))}."
+        )
+    columns = [as_numbers(table.column(name).combine_chunks()) for name in names]
+    wrong = [name for name, column in zip(names, columns) if column is None]
+    if wrong:
+        raise ValueError(f"{arguments.evidence} must hold numbers; column {wrong[0]!r} does not.")
+    return np.column_stack(columns)  # type: ignore[arg-type]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read, print the plan, label, write."""
+    from phaselabel.io import tables
+    from phaselabel.io.archive import refuse_existing_archive
+    from phaselabel.io.atomic import refuse_existing
+
+    if arguments.dask:
+        on_dask.run(arguments, evidence_of)
+        return
+    if cells.is_cells(arguments.table):
+        cells.run(arguments)
+        return
+    if arguments.resume or arguments.checkpoint:
+        raise ValueError("--checkpoint and --resume belong to --dask; name the cluster, or 'local'.")
+    pictures = photos.is_folder_of_pictures(arguments.table)
+    out = photos.output_of_folder(arguments) if pictures else output_of(arguments, "labelled")
+    if arguments.report:
+        refuse_existing(arguments.report, arguments.force)
+    if arguments.model:
+        refuse_existing_archive(arguments.model, arguments.force)
+    console = Console(arguments)
+    with console.listening():
+        folder = photos.open_folder(console, arguments) if pictures else None
+        with console.stage("looking"):
+            table = folder or opened(arguments.table, arguments)
+            plan = make_plan(table, arguments, tables.survey, tables.Labels.of)
+            if not pictures:
+                embedding.choose(plan.recipe, arguments)
+        announce(console, plan)
+        embedding.prepare(console, plan.table, plan.recipe)
+        _label(console, plan, out, arguments)
+
+
+def _label(console: Console, plan: TablePlan, out: Path, arguments: argparse.Namespace) -> None:
+    """Read the features, fit, write."""
+    from phaselabel.io import tables
+
+    model, X = fitted(console, plan, arguments)
     with console.stage("confidence"):
         confidence = model.confidence_
     with console.stage("writing"):
         reached = model.solution_.arm >= 0
-        added = tables.found_columns(job.name, model.transduction_, confidence, reached, job.labels.type)
-        tables.write_table(job.table, added, out, overwrite=arguments.force)
+        if arguments.abstain_below is not None:
+            reached = reached & (confidence >= arguments.abstain_below)
+        added = tables.found_columns(
+            plan.name, model.transduction_, confidence, reached, plan.labels.type, model.novel_
+        )
+        tables.write_table(plan.table, added, out, overwrite=arguments.force)
     if arguments.model:
         with console.stage("saving"):
+            from phaselabel.estimators import saving
+
             kept = {
-                "recipe": vars(job.recipe), "label": job.name, "source": job.table.path.name,
-                "label_type": str(job.labels.type),
+                "recipe": vars(plan.recipe), "label": plan.name, "source": plan.table.path.name,
+                "label_type": str(plan.labels.type),
             }  # fmt: skip
-            storage.save(model, arguments.model, extra=kept, overwrite=arguments.force)
+            saving.save(model, arguments.model, extra=kept, overwrite=arguments.force)
     held = None
     if arguments.report:
         with console.stage("reporting"):
-            held = _report(model, X, job, console.notes, arguments)
+            held = _report(model, X, plan, console.notes, arguments)
     _summarise(console, model, confidence, out, arguments, held)
 
 
-def _report(model: Any, X: Any, job: _Job, notes: list[str], arguments: argparse.Namespace) -> Any:
-    """Write the page; answer what became of hidden labels."""
-    from phaselabel import report, tables
+def _report(model: Any, X: Any, plan: TablePlan, notes: list[str], arguments: argparse.Namespace) -> Any:
+    """Write the page; return what was found for hidden labels."""
+    from phaselabel.io import tables
+    from phaselabel.report.findings import gather
+    from phaselabel.report.page import write
 
-    found = report.gather(model, X, title=job.table.path.name, label=job.name)
-    found.show_rows(job.table)
-    found.columns, found.notes = list(tables.describe(job.recipe, job.columns)), notes
-    report.write(found, arguments.report, overwrite=arguments.force)
-    return found.held
-
-
-def _announce(console: Console, job: _Job, report: bool) -> None:
-    """Everything that was decided, before the work starts."""
-    from phaselabel.tables import describe, listed
-
-    console.say("table", f"{job.table.path.name}: {job.n_rows:,} rows, {len(job.table.names):,} columns")
-    for heading, words in describe(job.recipe, job.columns):
-        console.say(heading, words)
-    labels, name = job.labels, job.name
-    counts, total = labels.counts.most_common(), labels.counts.total()
-    console.say("labels", f"{name}: {total:,} of {job.n_rows:,} rows, {len(counts):,} classes")
-    console.say("", listed((f"{label} {count:,}" for label, count in counts), 12))
-    console.say("unlabelled", "every " + " or ".join(mark or "empty entry" for mark in labels.unlabeled))
-    if len(counts) > 20 and total < 2 * len(counts):
-        console.note(
-            f"most classes of {name!r} have a single label; is it the right column, and are unlabelled "
-            "rows marked by empty, ? or NA (--unlabeled)?"
-        )
-    if "-1" in labels.counts or -1 in labels.counts:
-        console.note("-1 is taken as a class; if it means 'no label', pass --unlabeled -1")
-    few = len(counts) if total <= 5 * len(counts) else 0
-    memory, seconds = expectation(job.n_rows, job.width, few, report)
-    console.say("expect", f"about {amount(memory)} of memory and {duration(seconds)}")
-    console.facts |= {
-        "table": str(job.table.path), "rows": job.n_rows, "features": job.recipe.roles,
-        "left_out": job.recipe.left_out, "scale": job.recipe.scale, "impute": job.recipe.impute,
-        "labels": {str(label): count for label, count in counts},
-        "expected": {"bytes": round(memory), "seconds": round(seconds, 1)},
-    }  # fmt: skip
-
-
-def expectation(n_rows: int, width: int, few: int = 0, report: bool = False) -> tuple[float, float]:
-    """Bytes and seconds to expect, by formulas fitted to measurements on two cores: of the right order.
-
-    ``few`` is the number of classes where there are so few labels that they are spread first.
-    """
-    memory = 3.7e8 + n_rows * (40 * width + 800 + 24 * few)
-    reading, flow = 6e-7 * n_rows * width, 2e-5 * n_rows
-    # Few columns are searched by a tree, whose cost grows with every one of them.
-    search = 1e-4 * n_rows * (width / 8) ** 2 if width <= 5 else 4e-9 * n_rows**1.5 * width
-    spreading, reporting = 8e-6 * n_rows * few, report * (2 + 3e-5 * n_rows)
-    return memory, 3 + reading + search + flow + spreading + reporting
+    findings = gather(model, X, title=plan.table.path.name, label=plan.name)
+    findings.show_rows(plan.table)
+    findings.columns, findings.notes = list(tables.describe(plan.recipe, plan.columns, 1000)), notes
+    write(findings, arguments.report, overwrite=arguments.force)
+    return findings.held
 
 
 def _summarise(

@@ -10,17 +10,21 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from phaselabel import __version__, atomic
+from phaselabel import __version__
+from phaselabel.cli.console import as_options
+from phaselabel.io import atomic
 
-#: Commands in the order of the help: name -> one line of help. Each lives in a module of its name.
+#: The commands in the order of the help, each with one line of help. Each has a module of its name.
 COMMANDS: dict[str, str] = {
     "segment": "an image and a few marks in, a class for every pixel out",
     "paper": "run the paper's experiments again, beside the printed results",
-    "label": "label every row of a table from the few labels in it",
+    "label": "label every row of a table from a few labels",
+    "query": "choose the rows whose labels would help most, as a table to fill in",
     "predict": "label the rows of another table with a saved model",
-    "studio": "label by drawing or by answering, on a page in your browser",
-    "inspect": "show, or report as HTML, what a labelled table or a saved model holds",
-    "doctor": "versions, threads, caches and data sets found on this machine",
+    "studio": "label by drawing or by answering questions, on a page in your browser",
+    "backend": "answer Label Studio: predictions for texts from the annotations so far",
+    "inspect": "show what a table would be read as, or what a result or a saved model holds",
+    "doctor": "show versions, threads, caches and data sets on this machine",
     "completion": "print a script that completes commands and options in your shell",
 }
 
@@ -42,12 +46,23 @@ exit codes:
   0    done
   1    the input could not be processed; the message says why and what to do
   2    the command line itself is wrong
-  130  interrupted; nothing half-written is left behind
+  130  interrupted; no incomplete file is left
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The words after ``phaselabel``; by default those of this process.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
     try:
         arguments = build_parser().parse_args(argv)
     except KeyboardInterrupt:
@@ -59,18 +74,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _interrupted()
     except BrokenPipeError:
-        # Whoever read our output has left; Python would complain once more when it closes the stream.
+        # The reader of our output has gone; without this Python reports it once more at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception as error:
         if arguments.debug:
             raise
-        print(f"phaselabel {arguments.command}: {_sentence(error)}", file=sys.stderr)
+        words = _sentence(error)
+        if arguments.command in ("label", "query"):  # their options have other names than the parameters
+            words = as_options(words)
+        print(f"phaselabel {arguments.command}: {words}", file=sys.stderr)
         return FAILED
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line; importing a command's arguments must stay cheap."""
+    """The parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="phaselabel",
         description="Label everything from a few labels.",
@@ -95,7 +113,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _interruptible(work: Callable[[], Any]) -> Any:
-    """Do the work in a second thread: the first one hears Ctrl-C even while a kernel computes."""
+    """Do the work in a second thread, so that the first one receives Ctrl-C while a kernel computes."""
     outcome: dict[str, Any] = {}
 
     def run() -> None:
@@ -112,7 +130,7 @@ def _interruptible(work: Callable[[], Any]) -> Any:
         while worker.is_alive():
             worker.join(0.2)
     except KeyboardInterrupt:
-        # The worker may be deep in compiled code that can't be stopped; so this ends the process.
+        # The worker may be in compiled code, which can't be stopped; so the process ends here.
         _interrupted()
         os._exit(INTERRUPTED)
     finally:
@@ -124,14 +142,14 @@ def _interruptible(work: Callable[[], Any]) -> Any:
 
 
 def _interrupted() -> int:
-    """Leave nothing half-written, and say so."""
+    """Remove incomplete files, and say so."""
     atomic.abandon()
-    print("phaselabel: interrupted; nothing half-written is left behind.", file=sys.stderr, flush=True)
+    print("phaselabel: interrupted; no incomplete file is left.", file=sys.stderr, flush=True)
     return INTERRUPTED
 
 
 def _sentence(error: BaseException) -> str:
-    """An error's text on one line."""
+    """The text of an error on one line."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         where = f" for {error.filename}" if error.filename else ""
         return (

@@ -1,59 +1,79 @@
-"""A data set in many files and a cluster in, labels for every row in many files out: ``label --dask``."""
+"""A table in many files and a cluster in, labels for every row in many files out: ``--dask``."""
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phaselabel.cli.console import Console, amount
+from phaselabel.cli.table_plan import TablePlan, announce, make_plan
+
+if TYPE_CHECKING:
+    from phaselabel.distributed.sources import Source
+    from phaselabel.io.tables import Labels
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where to run, and where to keep what is done."""
+def add_cluster_argument(parser: argparse.ArgumentParser) -> Any:
+    """Add ``--dask``; return its group."""
     group = parser.add_argument_group("on a Dask cluster (data in a folder of Parquet or NPY files, or Zarr)")
     group.add_argument(
         "--dask",
         metavar="ADDRESS",
-        help="run there, e.g. tcp://scheduler:8786; 'local' starts a cluster here",
+        help="the cluster, e.g. tcp://scheduler:8786; 'local' starts one on this machine",
     )
+    return group
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    group = add_cluster_argument(parser)
     group.add_argument(
         "--checkpoint", metavar="FOLDER",
-        help="keep the graph and checkpoints here, where all workers see it (default: a temporary folder)",
+        help="a folder or address (s3://...) that all workers see, for the graph and checkpoints (default: "
+        "a temporary folder)",
     )  # fmt: skip
-    group.add_argument("--resume", action="store_true", help="go on from what is in --checkpoint")
+    group.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     group.add_argument(
         "--sweeps-per-round", metavar="N", default="auto",
-        help="sweeps between exchanges; 1 gives the bits of a local run (default: by the measured cost)",
+        help="sweeps between exchanges; 1 gives the bits of a local flow (default: by measured cost)",
     )  # fmt: skip
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Read, label, write, all of it on the workers."""
-    from phaselabel.atomic import refuse_existing
-    from phaselabel.distributed.sources import open_source, target_kind
+def run(arguments: argparse.Namespace, evidence_of: Callable[[argparse.Namespace, list[Any]], Any]) -> None:
+    """Read, print the plan, label, write; the workers do the work."""
+    from phaselabel.distributed import columns
+    from phaselabel.distributed.sources import open_source
+    from phaselabel.distributed.tasks import Tasks
 
-    if arguments.out is None:
-        raise ValueError("With --dask name the output with --out: a folder called .parquet, .zarr or .npy.")
     _refuse_others(arguments)
-    out, kind = Path(arguments.out), target_kind(arguments.out)
-    refuse_existing(out, arguments.force)
+    kind = _checked_out(arguments, arguments.label or "label")
     console = Console(arguments)
     with console.listening(), console.stage("total"):
-        name = arguments.label or "label"
-        drop = [*arguments.drop, *([name] if arguments.labels is None else [])]
-        source = open_source(arguments.table, arguments.features, drop)
-        console.say("table", f"{source.path.name}: {source.described}")
-        with _cluster(arguments.dask, console) as client:
-            rows, values = _labels(source, name, arguments, client)
-            fitted = _fit(source, rows, values, client, console, arguments)
-            _write(fitted, source, client, console, name, out, kind, arguments.force)
+        source = open_source(arguments.table)
+        with _cluster(arguments.dask, console) as client, _Bars(console) as bars:
+            tasks = Tasks(client, bars)
+            plan = make_plan(
+                source,
+                arguments,
+                lambda table, skip: columns.survey(source, skip, tasks),
+                lambda table, name, n_rows, marks: columns.labels_in(source, name, marks, tasks),
+            )
+            announce(console, plan)
+            X = columns.features(source, plan.recipe, tasks)
+            evidence = evidence_of(arguments, sorted(plan.labels.counts))
+            fitted = _fit(X, plan.labels, evidence, client, console, bars, arguments)
+            _write(fitted, source, plan, client, console, arguments.out, kind, arguments.force)
         done = fitted.outcome
         console.say("flow", done.solution.status)
-        console.say("wrote", str(out))
+        if done.opinion is not None:
+            console.say("evidence", str(done.opinion.choice))
+        console.say("wrote", arguments.out)
     console.finish(
-        out=str(out), rows=done.deal.n_rows, recall=done.recall, edges=done.n_edges, cut_edges=done.n_cut,
+        out=arguments.out, table=arguments.table,
+        recall=done.graph.recall, edges=done.graph.n_edges, cut_edges=done.graph.n_cut,
         sweeps=done.solution.n_iter, converged=done.solution.converged, unreached=fitted.n_unreached,
         sweeps_per_round=done.sweeps_per_round, workers_lost=done.losses,
         bytes_per_round=round(sum(r["bytes"] for r in done.rounds) / max(len(done.rounds), 1)),
@@ -62,17 +82,39 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _refuse_others(arguments: argparse.Namespace) -> None:
-    for option in ("text", "date", "impute", "report", "model"):
+    for option in ("text", "embed", "report", "model", "graph", "class_sizes", "abstain_below", "id"):
         if getattr(arguments, option):
-            raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
-    if arguments.scale == "robust":
-        raise ValueError("--scale robust works on tables in one file only; use standard or none with --dask.")
+            raise ValueError(
+                f"--{option.replace('_', '-')} works on tables in one file only; leave it out with --dask."
+            )
+
+
+def _checked_out(arguments: argparse.Namespace, name: str) -> str:
+    """The format of the output; raise where there is none, or something else is there."""
+    from phaselabel.distributed.folder import file_system, is_address
+    from phaselabel.distributed.sources import is_answer, target_kind
+    from phaselabel.io.atomic import refuse_existing
+
+    if arguments.out is None:
+        raise ValueError("With --dask name the output with --out: a folder called .parquet, .zarr or .npy.")
+    kind = target_kind(arguments.out)
+    if not is_address(arguments.out):
+        owns = partial(is_answer, name=name, kind=kind)
+        refuse_existing(Path(arguments.out), arguments.force, folder=True, owns=owns)
+        return kind
+    files, root = file_system(arguments.out)
+    if files.exists(root):
+        raise FileExistsError(
+            f"{arguments.out} is there already; name another address, or remove it (--force replaces folders "
+            "on a disk only)."
+        )
+    return kind
 
 
 @contextmanager
 def _cluster(address: str, console: Console) -> Iterator[Any]:
-    """The cluster at an address, or one of our own; Ctrl-C lets go of what was started, nothing else."""
-    from phaselabel import atomic
+    """The cluster at an address, or a local one; Ctrl-C cancels the tasks of this job and no others."""
+    from phaselabel.io import atomic
 
     try:
         from distributed import Client, LocalCluster
@@ -97,68 +139,33 @@ def _cluster(address: str, console: Console) -> Iterator[Any]:
             own.close()
 
 
-def _labels(source: Any, name: str, arguments: argparse.Namespace, client: Any) -> tuple[Any, Any]:
-    """The rows that have a label, and their labels."""
-    import numpy as np
-
-    from phaselabel import tables
-    from phaselabel.cli.console import opened
-
-    if arguments.labels is None and arguments.label is None:
-        raise ValueError("Where are the labels? Name their column with --label, or a file with --labels.")
-    marks = set(arguments.unlabeled or ("", "?", "NA", "-1"))
-    if arguments.labels is not None:
-        table = opened(arguments.labels, arguments)
-        n = int(source.X.shape[0])
-        values = tables.Labels.of(table, name, n, unlabeled=tuple(marks), other=table).values
-        rows = np.flatnonzero([value is not None for value in values])
-        return rows, values[rows]
-    import dask
-
-    pick = dask.delayed(_known_in, pure=False)
-    parts = client.gather(client.compute([pick(p, marks) for p in source.column(name).to_delayed().ravel()]))
-    first = np.concatenate([[0], np.cumsum([size for *_, size in parts])])
-    rows = np.concatenate([some + start for (some, _, _), start in zip(parts, first)])
-    if not len(rows):
-        raise ValueError(f"Column {name!r} of {source.path.name} has no label; label some rows.")
-    return rows, np.concatenate([values for _, values, _ in parts])
-
-
-def _known_in(part: Any, marks: set[str]) -> tuple[Any, Any, int]:
-    import numpy as np
-
-    known = [v is not None and v == v and str(v).strip() not in marks for v in part]
-    rows = np.flatnonzero(known)
-    return rows, part[rows], len(part)
-
-
 def _fit(
-    source: Any, rows: Any, values: Any, client: Any, console: Console, arguments: argparse.Namespace
+    X: Any,
+    labels: "Labels",
+    evidence: Any,
+    client: Any,
+    console: Console,
+    bars: "_Bars",
+    arguments: argparse.Namespace,
 ) -> Any:
-    import numpy as np
-
     from phaselabel.distributed.fitting import fit_known
     from phaselabel.distributed.job import Settings
+    from phaselabel.flow.minimize import FlowSettings
     from phaselabel.labels import encode
 
-    classes, arms = encode(values, None)
-    console.say("labels", f"{len(rows):,} of {source.X.shape[0]:,} rows, {len(classes):,} classes")
-    X = source.X
-    if arguments.scale == "standard":
-        import dask
-
-        middle, spread = dask.compute(X.mean(axis=0), X.std(axis=0))
-        X = ((X - middle) / np.where(spread > 0, spread, 1)).astype(np.float32)
+    classes, arms = encode(labels.values, None)
     rounds = arguments.sweeps_per_round
-    with console.sweeps(arguments.max_iter) as watch, _Bars(console) as bars:
+    with console.sweeps(arguments.max_iter) as watch:
         settings = Settings(
-            n_neighbors=arguments.neighbors or 10, epsilon=arguments.epsilon, fidelity=arguments.fidelity,
-            max_iter=arguments.max_iter, callbacks=[watch],
+            n_neighbors=arguments.neighbors or "auto", fidelity=arguments.fidelity, metric=arguments.metric,
+            evidence=evidence,
+            flow=FlowSettings(epsilon=arguments.epsilon, max_iter=arguments.max_iter), callbacks=[watch],
             sweeps_per_round="auto" if rounds == "auto" else int(rounds),
         )  # fmt: skip
         options = {"checkpoint": arguments.checkpoint, "resume": arguments.resume, "progress": bars}
-        fitted = fit_known(X, rows, arms, classes, settings, client, options)
-    console.say("graph", f"{fitted!r}, recall {fitted.outcome.recall:.3f}")
+        fitted = fit_known(X, labels.rows, arms, classes, settings, client, options)
+    bars.close()
+    console.say("graph", f"{fitted!r}, recall {fitted.outcome.graph.recall:.3f}")
     with console.stage("confidence"):
         fitted.confidence(client)
     return fitted
@@ -168,21 +175,24 @@ class _Bars:
     """A bar per stage of the job."""
 
     def __init__(self, console: Console) -> None:
-        self._console, self._stage, self._bar = console, "", None
+        self._console, self._stage = console, ""
+        self._bar: Any = None
 
     def __enter__(self) -> "_Bars":
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._close()
+        self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
+        self._stage, self._bar = "", None
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         if stage != self._stage:
-            self._close()
+            self.close()
             self._stage = stage
             if not self._console.lively:
                 self._console.say(stage, f"{total:,} tasks")
@@ -195,32 +205,110 @@ class _Bars:
 
 
 def _write(
-    fitted: Any, source: Any, client: Any, console: Console, name: str, out: Path, kind: str, force: bool
+    fitted: Any,
+    source: "Source",
+    plan: TablePlan,
+    client: Any,
+    console: Console,
+    out: str,
+    kind: str,
+    force: bool,
 ) -> None:
-    """Every part of the labels by the worker that has it; then one rename."""
+    """Have every part written by the worker that holds it; then rename the folder."""
     import dask
 
-    from phaselabel.atomic import replacing
     from phaselabel.distributed.sources import write_part
-    from phaselabel.tables import found_names
+    from phaselabel.io.tables import found_names
 
     arm = fitted.outcome.solution.arm
     answers = [fitted.decoded(None), fitted.confidence(client).round(4), arm >= 0]
     if kind != ".parquet" and fitted.n_unreached and fitted.classes.dtype.kind == "U":
         answers[0] = fitted.decoded("")
-    with console.stage("writing"), replacing(out, force) as part:
-        part.mkdir()
+    with console.stage("writing"), _draft(out, force, plan.name, kind) as folder:
         if kind == ".zarr":
-            for label, answer in zip(found_names(name), answers):
-                answer.to_zarr(str(part.absolute()), component=label)
+            for name, answer in zip(found_names(plan.name), answers):
+                answer.to_zarr(folder, component=name)
             return
-        # Parquet goes on standing beside the rows it came from, so answers are cut where the rows were.
-        sizes = source.X.chunks[0]
-        answers = [answer.rechunk((sizes,)) for answer in answers]
+        # A Parquet answer is written beside the rows it is about, so it is cut where the rows are.
+        sizes = tuple(part.n_rows for part in source.parts)
+        columns = [answer.rechunk((sizes,)).to_delayed().ravel() for answer in answers]
         write = dask.delayed(write_part, pure=False)
-        columns = zip(*(answer.to_delayed().ravel() for answer in answers))
         calls = [
-            write(str(part.absolute()), kind, i, found_names(name), source.beside(i), *column)
-            for i, column in enumerate(columns)
+            write(folder, kind, number, plan.name, plan.labels.type, rows, *blocks)
+            for number, (rows, *blocks) in enumerate(zip(source.parts, *columns))
         ]
         client.gather(client.compute(calls))
+
+
+@contextmanager
+def _draft(out: str, force: bool, name: str, kind: str) -> Iterator[str]:
+    """The folder to write to, which is renamed at the end; an object store has a mark of the end instead."""
+    from phaselabel.distributed.folder import file_system, is_address
+    from phaselabel.distributed.sources import is_answer
+    from phaselabel.io.atomic import replacing
+
+    if is_address(out):
+        yield out.rstrip("/")
+        if kind != ".zarr":
+            files, root = file_system(out)
+            files.pipe_file(f"{root}/_SUCCESS", b"")
+        return
+    owns = partial(is_answer, name=name, kind=kind)
+    with replacing(Path(out), force, folder=True, owns=owns) as draft:
+        draft.mkdir()
+        yield str(draft.absolute())
+
+
+def predict(arguments: argparse.Namespace, recipe_of: Callable[[dict[str, Any], str], Any]) -> None:
+    """Label the rows of a table in many files with a saved model; the workers vote and write."""
+    import dask
+
+    from phaselabel.distributed import columns
+    from phaselabel.distributed.predicting import on_workers
+    from phaselabel.distributed.sources import open_source
+    from phaselabel.distributed.tasks import Tasks
+    from phaselabel.estimators import saving
+    from phaselabel.io import tables
+
+    console = Console(arguments)
+    with console.listening(), console.stage("total"):
+        model, kept = saving.load_with_extra(arguments.model)
+        recipe, name = recipe_of(kept, arguments.model), str(kept["label"])
+        kind = _checked_out(arguments, name)
+        source = open_source(arguments.table)
+        tables.refuse_found(source, name)
+        with _cluster(arguments.dask, console) as client, _Bars(console) as bars:
+            X = columns.transformed(source, recipe, Tasks(client, bars))
+            console.say("model", f"{arguments.model}: {name}, {len(model.classes_)} classes")
+            call, sent = dask.delayed(_predict_part, pure=False), on_workers(model)
+            with console.stage("predicting"), _draft(arguments.out, arguments.force, name, kind) as folder:
+                calls = [
+                    call(sent, rows, folder, kind, number, name, str(kept["label_type"]), part)
+                    for number, (rows, part) in enumerate(zip(X.to_delayed().ravel(), source.parts))
+                ]
+                done = client.gather(client.compute(calls))
+        console.say("wrote", arguments.out)
+    counts = {str(label): int(n) for label, n in zip(model.classes_, sum(counts for counts, _ in done))}
+    console.finish(
+        table=arguments.table, model=arguments.model, out=arguments.out, rows=source.n_rows,
+        predicted=counts, unreached=sum(lost for _, lost in done),
+    )  # fmt: skip
+
+
+def _predict_part(
+    model: Any, X: Any, folder: str, kind: str, number: int, name: str, label_type: str, beside: Any
+) -> tuple[Any, int]:
+    """Predict one part of a table and write it; return how many rows each class has, and how many none."""
+    import numpy as np
+    import pyarrow as pa
+
+    from phaselabel.distributed.sources import write_part
+
+    shares = model._shares(X)
+    reached, arm = shares.any(axis=1), shares.argmax(axis=1)
+    types = {"int64": pa.int64(), "double": pa.float64()}
+    write_part(
+        folder, kind, number, name, types.get(label_type, pa.string()), beside, model.classes_[arm],
+        shares.max(axis=1), reached,
+    )  # fmt: skip
+    return np.bincount(arm[reached], minlength=shares.shape[1]), int((~reached).sum())

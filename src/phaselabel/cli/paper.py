@@ -10,37 +10,41 @@ from typing import Any
 NAMES = ("three-moons", "two-moons", "swiss-roll", "cows", "coil", "mnist")
 
 EPILOG = """\
-Written into DIR: paper.html (the whole report in one file), paper.md, paper.json and paper/*.png. Experiments
-that an earlier command left in DIR stay in the report, so they can be run one at a time.
+Written to DIR: paper.html (the whole report in one file), paper.md, paper.json and paper/*.png. Results of
+earlier commands in DIR stay in the report, so experiments can be run one at a time.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which experiment, how often, and where things are."""
-    parser.add_argument(
-        "experiment", choices=[*NAMES, "all"], help="which experiment of the paper's section 4"
-    )
+    """Add the arguments."""
+    parser.add_argument("experiment", choices=[*NAMES, "all"], help="an experiment of the paper's section 4")
     parser.add_argument(
         "--runs",
         type=_count,
         metavar="N",
-        help="runs of each experiment (default 100; 50 of the large ones, cows and mnist)",
+        help="runs of each experiment (default: 100; 50 for cows and mnist)",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("paper-out"), metavar="DIR", help="default: paper-out"
+        "--out",
+        type=Path,
+        default=Path("paper-out"),
+        metavar="DIR",
+        help="the folder for the results (default: paper-out)",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file too")
     parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the real data sets (default: PHASELABEL_DATA)"
-    )
-    parser.add_argument("--seed", type=_seed, default=0, metavar="S", help="of all randomness (default 0)")
-    parser.add_argument(
-        "--resume", action="store_true", help="keep the runs that an interrupted command left"
+        "--data", type=Path, metavar="DIR", help="the folder of the real data sets (default: PHASELABEL_DATA)"
     )
     parser.add_argument(
-        "--jobs", type=_count, metavar="N", help="processes that make runs side by side (default: one a core)"
+        "--seed", type=_seed, default=0, metavar="S", help="the seed of all random choices (default: 0)"
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the runs that an interrupted command has finished"
+    )
+    parser.add_argument(
+        "--jobs", type=_count, metavar="N", help="processes that run at the same time (default: one per core)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
 
 
 def run(arguments: argparse.Namespace) -> None:

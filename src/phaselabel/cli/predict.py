@@ -1,35 +1,41 @@
 """Label the rows of another table with a saved model.
 
-The table needs the columns that the model was fitted with, by name; they are read and scaled in the same way.
-The output has every row and column of the table and three more: NAME_predicted, NAME_confidence (the share of
-the neighbours' vote) and NAME_reached.
+The table must have the columns that the model was fitted with, of the same names; they are read and scaled in
+the same way. The output has every row and column of the table and three more columns: NAME_predicted,
+NAME_confidence (the share of the neighbours' vote) and NAME_reached.
 """
 
 import argparse
 from pathlib import Path
 from typing import Any
 
+from phaselabel.cli import embedding, on_dask
 from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened, output_of
 
 EPILOG = """\
 examples:
   phaselabel label customers.csv --label segment --model model/
   phaselabel predict model/ new.csv --out predicted.csv
+  phaselabel predict model/ new.parquet/ --out s3://bucket/predicted.parquet --dask tcp://scheduler:8786
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A model, a table, a place for the result."""
-    parser.add_argument("model", help="a folder or zip kept by phaselabel label --model")
-    parser.add_argument("table", help="the table with new rows")
+    """Add the arguments."""
+    parser.add_argument("model", help="a folder or zip file written by phaselabel label --model")
+    parser.add_argument("table", help="the file with the new rows")
     parser.add_argument("--out", metavar="FILE", help="the result (default: TABLE_predicted.EXT beside it)")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there already")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    on_dask.add_cluster_argument(parser)
     add_reading_arguments(parser)
     add_output_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Open, read as the model did, vote, write."""
+    """Read the table as the model's own, vote, write."""
+    if arguments.dask:
+        on_dask.predict(arguments, recipe_of)
+        return
     out = output_of(arguments, "predicted")
     console = Console(arguments)
     with console.listening():
@@ -38,19 +44,21 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _predict(console: Console, out: Path, arguments: argparse.Namespace) -> None:
     with console.stage("starting"):
-        from phaselabel import storage, tables
+        from phaselabel.estimators import saving
+    from phaselabel.io import tables
 
     with console.stage("opening"):
-        model, kept = storage.load(arguments.model), storage.load_extra(arguments.model)
+        model, kept = saving.load_with_extra(arguments.model)
         recipe, name = recipe_of(kept, arguments.model), str(kept["label"])
         table = opened(arguments.table, arguments)
         tables.refuse_found(table, name)
     console.say(
         "model", f"{arguments.model}: {name}, {len(model.classes_)} classes, {model.graph_.n_vertices:,} rows"
     )
+    embedding.prepare(console, table, recipe)
     with console.stage("reading") as bar:
         X = recipe.transform(table, bar)
-    _note_strangers(console, table, recipe)
+    _note_new_words(console, table, recipe)
     with console.stage("predicting"):
         model.verbose = console.lively
         shares = model._shares(X)
@@ -69,8 +77,8 @@ def _predict(console: Console, out: Path, arguments: argparse.Namespace) -> None
 
 
 def recipe_of(kept: dict[str, Any], path: str) -> Any:
-    """The recipe that a model was kept with."""
-    from phaselabel.tables import Recipe
+    """The recipe that was saved with a model."""
+    from phaselabel.io.tables import Recipe
 
     if not {"recipe", "label", "source", "label_type"} <= set(kept):
         raise ValueError(
@@ -80,14 +88,14 @@ def recipe_of(kept: dict[str, Any], path: str) -> Any:
     return Recipe.restored(kept["recipe"])
 
 
-def _note_strangers(console: Console, table: Any, recipe: Any) -> None:
-    """Words of a category that the model never saw are none of its words."""
+def _note_new_words(console: Console, table: Any, recipe: Any) -> None:
+    """Name the words of a category that were not in the fitted table."""
     import pyarrow.compute as pc
 
-    from phaselabel.tables import listed
+    from phaselabel.io.tables import listed
 
     for name, words in recipe.words.items():
         seen = {str(value) for value in pc.unique(table.column(name)).to_pylist()}
-        strange = sorted(seen - set(words) - {"", "None"})
-        if strange:
-            console.note(f"column {name!r} has words that the model has not seen: {listed(strange, 5)}")
+        new = sorted(seen - set(words) - {"", "None"})
+        if new:
+            console.note(f"column {name!r} has words that the model has not seen: {listed(new, 5)}")

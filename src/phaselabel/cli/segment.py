@@ -1,4 +1,4 @@
-"""Segment an image from a few marks.
+"""Segment an image from a few marks; or learn from marks on some images and segment any number of them.
 
 Marks are a painted PNG (each colour a class; black or transparent is not marked), an indexed or grey PNG (the
 value is the class, 0 is not marked), points in a CSV file (x,y,label) or shapes in a LabelMe JSON file.
@@ -7,32 +7,56 @@ value is the class, 0 is not marked), points in a CSV file (x,y,label) or shapes
 import argparse
 import sys
 import time
+from typing import Any
 
 EPILOG = """\
 examples:
   phaselabel segment photo.jpg --scribbles marks.png --out result/
   phaselabel segment photo.jpg --points points.csv
   phaselabel segment cube.npy --shapes shapes.json --patch 3
+  phaselabel segment --train marks/ images/ --out masks/ --save cows
+  phaselabel segment --model cows new/*.jpg --out masks/
 
 written into the folder: labels.png (indexed, with palette), overlay.png, confidence.png, one mask per class,
-coco.json (run-length encoded masks) and result.json (legend, shares, how the flow ended).
+coco.json (objects, run-length encoded), objects.geojson (polygons), objects.csv (sizes) and result.json
+(legend, shares, how the flow ended); labels.tif if the image is a GeoTIFF. With --train or --model: a label
+image NAME.png and NAME.json for every image, and summary.csv. Images that have both already are left out, so
+that an interrupted run can be continued; an image that can't be read does not stop the others.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Image, marks, output and the knobs."""
-    parser.add_argument("image", help="PNG, JPEG, TIFF, NPY, NPZ, MAT or ENVI file")
+    parser.add_argument(
+        "images", nargs="+", metavar="image", help="PNG, JPEG, TIFF, NPY, NPZ, MAT, Zarr or ENVI file"
+    )
+    many = parser.add_argument_group("many images: image is then any number of files, folders or patterns")
+    many.add_argument(
+        "--train", metavar="FOLDER", help="learn from the marks in this folder, by name of image"
+    )
+    many.add_argument("--model", metavar="PATH", help="segment with a model that --save wrote")
+    many.add_argument("--save", metavar="PATH", help="write the model")
+    many.add_argument("--everything", action="store_true", help="also a folder of all files for every image")
+    many.add_argument("--force", action="store_true", help="segment again what is there already")
     marks = parser.add_argument_group("marks (at least one; several are put on top of each other)")
     marks.add_argument("--scribbles", metavar="FILE", help="painted, indexed or grey image of the same size")
     marks.add_argument("--points", metavar="FILE", help="CSV file with the columns x, y, label")
     marks.add_argument("--shapes", metavar="FILE", help="LabelMe JSON file: polygons, lines, points, …")
     marks.add_argument("--legend", metavar="FILE", help='JSON that names colours: {"#ff0000": "cow"}')
     marks.add_argument("--pen", type=int, default=3, metavar="N", help="width of lines in --shapes (3)")
-    parser.add_argument("--out", metavar="FOLDER", help="where to write (default: <image>_segmented)")
-    parser.add_argument("--variable", metavar="NAME", help="which array of an NPZ or MAT file")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="where to write (default: <image>_segmented, or masks)"
+    )
+    parser.add_argument(
+        "--variable",
+        metavar="NAME",
+        help="array of an NPZ or MAT file; of a TIFF stack the number of a plane, or volume",
+    )
     knobs = parser.add_argument_group("how pixels are compared")
     knobs.add_argument("--patch", type=int, default=5, metavar="N", help="side of the patch (5)")
-    knobs.add_argument("--position", type=float, default=0.0, metavar="W", help="weight of place (0)")
+    knobs.add_argument(
+        "--position", type=_position, default="auto", metavar="W", help="weight of place (auto)"
+    )
     knobs.add_argument("--scale", choices=("auto", "image", "band"), default="auto", help="scale of bands")
     knobs.add_argument("--neighbors", type=int, default=10, metavar="N", help="neighbours of a pixel (10)")
     knobs.add_argument(
@@ -45,26 +69,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def _position(word: str) -> Any:
+    """The type of an argument that is a number or the word auto."""
+    return word if word == "auto" else float(word)
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Read, segment, write, say what was found."""
+    if arguments.train or arguments.model:
+        from phaselabel.cli.segment_many import run as run_many
+
+        if arguments.train and arguments.model:
+            raise ValueError("Give either --train, to learn a model, or --model, to use one.")
+        return run_many(arguments)
+    if len(arguments.images) > 1 or arguments.save:
+        raise ValueError("Several images, and --save, need --train FOLDER or --model PATH.")
+    _segment_one(arguments)
+    return 0
+
+
+def _segment_one(arguments: argparse.Namespace) -> None:
+    """Segment one image by its own marks."""
+    from functools import reduce
     from pathlib import Path
 
-    from phaselabel.segmentation import read_image, read_marks, segment
-    from phaselabel.segmentation.output import save, summary
+    from phaselabel.segmentation import Marks, read_image, read_marks, segment
+    from phaselabel.segmentation.export import save, summary
 
     given = [f for f in (arguments.scribbles, arguments.points, arguments.shapes) if f]
     if not given:
         raise ValueError("There are no marks; give --scribbles, --points or --shapes.")
     started = time.perf_counter()
-    image = read_image(arguments.image, arguments.variable)
-    options = {"legend": arguments.legend, "image": image if image.ndim == 3 else None}
-    marks = None
-    for file in given:
-        more = read_marks(file, image.shape[:2], width=arguments.pen, **options)
-        marks = more if marks is None else marks.merged(more)
+    image = read_image(arguments.images[0], arguments.variable)
+    volume = arguments.variable == "volume"
+    shape = image.shape[: 3 if volume else 2]
+    options = {"legend": arguments.legend, "image": image if image.ndim == 3 and not volume else None}
+    layers = [read_marks(file, shape, width=arguments.pen, **options) for file in given]
     result = segment(
         image,
-        marks,
+        reduce(Marks.merged, layers),
         patch=arguments.patch,
         position=arguments.position,
         scale=arguments.scale,
@@ -72,14 +115,14 @@ def run(arguments: argparse.Namespace) -> None:
         max_pixels=arguments.max_pixels,
         progress=None if arguments.quiet else _Progress(started),
     )
-    source = Path(arguments.image)
+    source = Path(arguments.images[0])
     folder = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_segmented")
-    save(result, folder, source.name)
+    save(result, folder, source.name, source=source)
     if not arguments.quiet:
         _report(summary(result), folder)
 
 
-def _report(found: dict, folder: object) -> None:
+def _report(found: dict[str, Any], folder: object) -> None:
     print(f"{'class':20} {'colour':8} {'marked':>8} {'pixels':>10} {'share':>7} {'confidence':>11}")
     for c in found["classes"]:
         sure = "-" if c["mean_confidence"] is None else f"{c['mean_confidence']:.3f}"

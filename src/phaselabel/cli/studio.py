@@ -1,14 +1,16 @@
 """Label by drawing or by answering, on a page in your browser.
 
-A picture opens the drawing room: draw a few strokes, watch the segmentation follow. A table, an array or a
-folder of pictures opens the answering room: answer the next best question. Everything you do is kept in a
-project file beside the input; opening it again goes on where you stopped.
+A picture is opened for drawing: draw a few strokes, and the whole picture is segmented. A table, an array or
+a folder of pictures is opened for answering: answer the next best question, and all items are labelled. Every
+action is saved in a project file beside the source; open the source again to continue.
 """
 
 import argparse
 import sys
 from pathlib import Path
 from typing import Any
+
+from phaselabel.cli.console import add_reading_arguments, reading_options
 
 EPILOG = """\
 examples:
@@ -17,59 +19,79 @@ examples:
   phaselabel studio folder/of/images
   phaselabel studio table.csv --text body
 
-The page is served to this machine alone, under an address with a secret in it. With --host others can reach
-it: whoever knows the address can then see your data and change your labels, and anybody on the way can read
-along, because the connection is not encrypted. Use it in networks you trust, or tunnel through ssh instead.
+The page is served to this machine only, and its address contains a secret. With --host other machines can
+reach it: anyone with the address can then see your data and change your labels, and the connection is not
+encrypted. Use --host only in networks that you trust, or use an ssh tunnel instead.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to label and where to serve the page."""
+    """Add the arguments: what to label and where to serve the page."""
     parser.add_argument("source", help="a picture, a table, an NPY or NPZ file, or a folder of pictures")
-    parser.add_argument("--project", metavar="FILE", help="where to keep the work (default: SOURCE.studio)")
-    parser.add_argument("--room", choices=("drawing", "answering"), help="if the extension leaves it open")
+    parser.add_argument("--project", metavar="FILE", help="the file of the project (default: SOURCE.studio)")
+    parser.add_argument("--mode", choices=("drawing", "answering"), help="by default the extension decides")
     group = parser.add_argument_group("answering")
-    group.add_argument("--classes", metavar="A,B,C", help="names of the classes to begin with")
-    group.add_argument("--label", metavar="COLUMN", help="a column with labels that are known already")
+    group.add_argument("--classes", metavar="A,B,C", help="names of the first classes")
+    group.add_argument(
+        "--label", metavar="COLUMN",
+        help="the column with labels that are known; for a folder, a column of a table in it, or 'folder' "
+        "for the names of the folders inside it",
+    )  # fmt: skip
     group.add_argument("--features", nargs="+", metavar="COLUMN", default=[], help="use these columns only")
     group.add_argument("--drop", nargs="+", metavar="COLUMN", default=[], help="leave these columns out")
     group.add_argument("--text", nargs="+", metavar="COLUMN", default=[], help="free text: TF-IDF, cosine")
+    group.add_argument("--date", nargs="+", metavar="COLUMN", default=[], help="dates, used as days")
     group.add_argument("--impute", choices=("median", "mean"), help="fill missing numbers")
+    group.add_argument(
+        "--evidence", default="auto", metavar="auto|none|FILE",
+        help="what speaks besides the graph: models of the features (auto), nothing (none), or a file of "
+        "probabilities with a column per class (default: auto)",
+    )  # fmt: skip
+    group.add_argument("--annotator", metavar="NAME", help="your name, for a column of the exports")
     group.add_argument("--shape", metavar="HxW", help="show rows of numbers as pictures of this size")
+    add_reading_arguments(parser)
     group = parser.add_argument_group("serving")
     group.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="open the page to other machines (see below)"
     )
-    group.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
-    group.add_argument("--no-browser", action="store_true", help="print the address, open nothing")
+    group.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: any free one)")
+    group.add_argument("--no-browser", action="store_true", help="print the address, do not open a browser")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Open the project, serve its page."""
-    from phaselabel.studio.guards import is_loopback
-    from phaselabel.studio.opening import room_for
+    """Open the project and serve its page."""
+    from phaselabel.studio.opening import open_workspace
+    from phaselabel.studio.security import is_loopback
     from phaselabel.studio.server import serve
 
-    def make_room(tell: Any) -> Any:
-        return room_for(Path(arguments.source), tell, **_options(arguments))
+    def opened(publish: Any) -> Any:
+        workspace = open_workspace(Path(arguments.source), publish, **_options(arguments))
+        for heading, text in workspace.description:
+            print(f"{heading:<12} {text}", file=sys.stderr)
+        for note in workspace.notes:
+            print(f"{'note':<12} {note}", file=sys.stderr)
+        return workspace
 
-    def ready(address: str) -> None:
+    def on_ready(address: str) -> None:
         if not is_loopback(arguments.host):
             print(
-                f"Warning: --host {arguments.host} lets other machines in. Whoever has the address below "
-                "can see your data and change your labels, and the connection is not encrypted.",
+                f"Warning: --host {arguments.host} lets other machines in. Anyone with the address below can "
+                "see your data and change your labels, and the connection is not encrypted.",
                 file=sys.stderr,
             )
         print(f"The studio is open at {address}", flush=True)
-        print("Everything you do is saved at once; Ctrl-C closes it.", file=sys.stderr, flush=True)
+        print("Every action is saved at once; Ctrl-C closes the studio.", file=sys.stderr, flush=True)
         if not arguments.no_browser:
             import webbrowser
 
             webbrowser.open(address)
 
-    serve(make_room, arguments.host, arguments.port, ready)
+    serve(opened, arguments.host, arguments.port, on_ready)
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("project", "room", "classes", "label", "features", "drop", "text", "impute", "shape")
-    return {name: getattr(arguments, name) for name in names}
+    names = (
+        "project", "mode", "classes", "label", "features", "drop", "text", "date", "impute", "shape",
+        "evidence", "annotator",
+    )  # fmt: skip
+    return {**{name: getattr(arguments, name) for name in names}, "reading": reading_options(arguments)}

@@ -1,70 +1,178 @@
 """A Dask array, labels of any type and settings in; labels and confidence as Dask arrays out."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import psutil
+from dask.utils import format_bytes
+from numpy.typing import DTypeLike, NDArray
 
-from phaselabel.distributed.descent import check_sweeps_per_round
-from phaselabel.distributed.job import Job, Outcome, Settings, connected
+from phaselabel._kernels.flow import STATE
+from phaselabel.assess.calibration import Calibration
+from phaselabel.distributed.build.block_files import block_file
+from phaselabel.distributed.build.gather import (
+    gather_graph,
+    gather_neighbors,
+    gather_rows,
+    points_bytes,
+)
+from phaselabel.distributed.cluster import connected
+from phaselabel.distributed.job import Job, Outcome, Settings
+from phaselabel.distributed.run.checkpointed_rows import state_pattern
+from phaselabel.distributed.run.one_worker import local_rows, needed_bytes, with_tables
+from phaselabel.distributed.run.remote_rows import check_sweeps_per_round
+from phaselabel.evidence.auto import Opinion
+from phaselabel.evidence.given import checked_given
+from phaselabel.few_labels.class_sizes import class_sizes
+from phaselabel.flow.minimize import Solution
+from phaselabel.flow.star import State, checked_fidelity
+from phaselabel.graph import Graph, similarity_graph
+from phaselabel.graph.rungs import nearest
+from phaselabel.graph.weights import local_scales
 from phaselabel.labels import decode, encode, is_known
-from phaselabel.star import checked_fidelity
 
-OPTIONS = ("client", "checkpoint", "resume", "sweeps_per_round", "progress")
+#: The files of the local scales.
+TAU = "blocks/{:05d}/tau.npy"
+
+OPTIONS = ("client", "checkpoint", "resume", "sweeps_per_round", "in_blocks", "progress")
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """A fit on a Dask array as it would be in one process.
+
+    Attributes
+    ----------
+    points : ndarray
+        The fitted rows.
+    tau : ndarray
+        Their local scales.
+    graph : Graph
+        The similarity graph.
+    labels : ndarray of int32
+        The known classes, -1 where not known.
+    solution : Solution
+        Its ``arm`` and ``height`` are NumPy arrays.
+    calibration : Calibration or None
+        How votes turn into probabilities, if that was computed.
+    opinion : Opinion or None
+        With evidence what experts believe.
+    """
+
+    points: NDArray[Any]
+    tau: NDArray[np.float64]
+    graph: Graph
+    labels: NDArray[np.int32]
+    solution: Solution
+    calibration: Calibration | None
+    opinion: Opinion | None = None
 
 
 class Fitted:
-    """What a fit on a Dask array leaves: the answers here as Dask arrays, the graph in blocks on disk.
+    """The result of a fit on a Dask array: labels as Dask arrays, the graph in blocks on disk.
 
     Attributes
     ----------
     classes : ndarray
         The distinct labels.
-    labels : dask array
-        A label for every row.
     outcome : Outcome
-        The flow's answer, and what it cost.
+        The flow's solution, and what it cost.
+    model : classifier or None
+        The model in one process, once it was gathered.
     """
 
-    def __init__(self, job: Job, outcome: Outcome, known: tuple[Any, Any, Any], settings: Settings) -> None:
-        self.classes, self._rows, self._arms = known
+    def __init__(
+        self,
+        job: Job,
+        outcome: Outcome,
+        classes: NDArray[Any],
+        rows: NDArray[np.int64],
+        arms: NDArray[np.int32],
+        settings: Settings,
+    ) -> None:
+        self.classes, self._rows, self._arms = classes, rows, arms
         self._job, self.outcome, self._settings = job, outcome, settings
+        self.model: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.outcome.graph.partition.n_rows
+
+    @property
+    def n_neighbors(self) -> int:
+        """The neighbours of a row in the graph of the flow."""
+        return self.outcome.n_neighbors
 
     @property
     def n_unreached(self) -> int:
-        """How many rows no label has reached."""
-        return self.outcome.deal.n_rows - int(self.outcome.class_sizes.sum())
+        """The number of rows that no label reaches."""
+        return self.n_rows - int(self.outcome.class_sizes.sum())
 
     def confidence(self, client: Any = None) -> Any:
-        """The probability that each label is right, made when first asked for."""
+        """The probability that each label is right, computed at the first call."""
         if self.outcome.confidence is None:
             with connected(client) as own:
-                self._job.confide(
+                self._job.compute_confidence(
                     own, self.outcome, self._rows, self._arms, len(self.classes), self._settings
                 )
         return self.outcome.confidence
 
     def decoded(self, unlabeled: Any, below: float | None = None, client: Any = None) -> Any:
-        """The labels themselves; ``unlabeled`` where none reaches, or where confidence is below a bar."""
+        """The labels; ``unlabeled`` where none reaches, or where confidence is below ``below``."""
         arm: Any = self.outcome.solution.arm
-        lost = np.array([-1] if self.n_unreached or below is not None else [0])
-        dtype = decode(lost, self.classes, unlabeled).dtype
-        sure = [] if below is None else [self.confidence(client)]
+        may_be_unlabeled = self.n_unreached or below is not None
+        dtype = decode(np.array([-1 if may_be_unlabeled else 0]), self.classes, unlabeled).dtype
+        confidence = [] if below is None else [self.confidence(client)]
         return arm.map_blocks(
-            _decoded, *sure, classes=self.classes, unlabeled=unlabeled, below=below, kind=dtype, dtype=dtype,
-            name=f"phaselabel-labels-{id(self):x}",
+            _decode_chunk, *confidence, classes=self.classes, unlabeled=unlabeled, below=below,
+            label_dtype=dtype, dtype=dtype, name=f"phaselabel-labels-{id(self):x}",
+        )  # fmt: skip
+
+    def gathered(self) -> Gathered:
+        """Read everything into this process; raise where it is too large."""
+        partition, graph = self.outcome.graph.partition, self.outcome.graph
+        if not partition.folder.has(block_file(0, "raw_indptr")):
+            raise ValueError(
+                f"This model was fitted on a Dask array of {partition.n_rows:,} rows, too many for one "
+                "process: it has labels and confidence of the fitted rows, but can't predict others, "
+                "explain, or be saved. Fit new rows together with the old ones."
+            )
+        needed = needed_bytes(partition.n_rows, graph.n_edges, len(self.classes)) + points_bytes(partition)
+        if needed > (free := psutil.virtual_memory().available):
+            raise ValueError(
+                f"This model was fitted on a Dask array and takes {format_bytes(needed)} in one process, "
+                f"where {format_bytes(free)} are free; work on a machine with more memory."
+            )
+        states = state_pattern("flow", self.outcome.solution.n_iter)
+        state = State.from_packed(gather_rows(partition, states, STATE))
+        labels = np.full(partition.n_rows, -1, np.int32)
+        labels[self._rows] = self._arms
+        solution = replace(self.outcome.solution, arm=state.arm, height=state.height)
+        opinion, scale = self.outcome.opinion, self._settings.scale_neighbor
+        opinion = None if opinion is None else with_tables(partition, opinion)
+        if opinion is not None and not self.outcome.in_blocks:
+            neighbors = nearest(gather_neighbors(partition), int(opinion.choice.graph))
+            return Gathered(
+                local_rows(partition), local_scales(neighbors, scale), similarity_graph(neighbors, scale),
+                labels, solution, None, opinion,
+            )  # fmt: skip
+        return Gathered(
+            local_rows(partition), gather_rows(partition, TAU, np.float64), gather_graph(partition),
+            labels, solution, self.outcome.calibration, opinion,
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        done = self.outcome
+        graph = self.outcome.graph
         return (
-            f"Graph in {done.deal.n_blocks} blocks ({done.deal.n_rows} vertices, {done.n_edges} edges, "
-            f"{done.n_cut} of them cut)"
+            f"Graph in {graph.partition.n_blocks} blocks ({graph.partition.n_rows} vertices, "
+            f"{graph.n_edges} edges, {graph.n_cut} of them cut)"
         )
 
 
 class RemoteGraph:
-    """Stands where a model keeps its graph; says why it is not here."""
+    """The ``graph_`` of a model whose graph stayed with the cluster: its attributes raise an error."""
 
     def __init__(self, fitted: Fitted) -> None:
         self._fitted = fitted
@@ -73,18 +181,24 @@ class RemoteGraph:
         if name.startswith("__"):
             raise AttributeError(name)
         raise ValueError(
-            "This model was fitted on a Dask array, and its graph stayed with the cluster: it has labels and "
-            "confidence of the fitted rows, but can't predict others, explain, or be saved. Fit new rows "
-            "together with the old ones."
+            "This model was fitted on a Dask array, and its graph stayed with the cluster; model.gathered() "
+            "brings it here, if it fits."
         )
 
     def __repr__(self) -> str:
         return repr(self._fitted)
 
 
-def _decoded(arm: Any, *sure: Any, classes: Any, unlabeled: Any, below: Any, kind: Any) -> NDArray[Any]:
-    arm = np.where(sure[0] < below, -1, arm) if sure else arm
-    return decode(arm, classes, unlabeled).astype(kind)
+def _decode_chunk(
+    arm: NDArray[np.int32],
+    *confidence: NDArray[np.float64],
+    classes: NDArray[Any],
+    unlabeled: Any,
+    below: float,
+    label_dtype: DTypeLike,
+) -> NDArray[Any]:
+    arm = np.where(confidence[0] < below, -1, arm) if confidence else arm
+    return decode(arm, classes, unlabeled).astype(label_dtype)
 
 
 def fit(
@@ -94,26 +208,36 @@ def fit(
 
     Parameters
     ----------
-    X : dask array of shape (n, d)
+    X : dask array or DataFrame of shape (n, d)
         The rows.
-    y : array-like or dask array of shape (n,)
+    y : array-like, dask array or Series of shape (n,)
         Labels of any type; ``unlabeled`` (or a missing value) where not known.
     settings : Settings
         Neighbours, metric, flow.
     unlabeled : object, default=-1
         The entry of ``y`` that means "not known".
     options : dict, optional
-        ``client``, ``checkpoint`` (a folder that all workers see), ``resume``, ``sweeps_per_round`` and
-        ``progress``.
+        ``client``, ``checkpoint`` (a folder that all workers can open), ``resume``, ``sweeps_per_round``,
+        ``in_blocks`` and ``progress``.
+
+    Returns
+    -------
+    Fitted
+        Labels, confidence, and the flow's solution.
     """
     given = dict(options or {})
     for name in given:
         if name not in OPTIONS:
             raise ValueError(f"dask_options may have {', '.join(OPTIONS)}; got {name!r}.")
+    X = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
+    y = y.to_dask_array(lengths=True) if hasattr(y, "to_dask_array") else y
     if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "buif":
         raise ValueError(f"X must be a Dask array of numbers, rows by features; got {X.dtype} {X.shape}.")
     settings.sweeps_per_round = given.get("sweeps_per_round", "auto")
     check_sweeps_per_round(settings.sweeps_per_round)
+    settings.in_blocks = given.get("in_blocks", "auto")
+    if settings.in_blocks not in (True, False, "auto"):
+        raise ValueError(f"in_blocks must be True, False or 'auto'; got {settings.in_blocks!r}.")
     with connected(given.get("client")) as client:
         if np.isnan(X.shape[0]):
             X = X.compute_chunk_sizes()
@@ -125,13 +249,25 @@ def fit(
 
 
 def fit_known(
-    X: Any, rows: Any, arms: Any, classes: Any, settings: Settings, client: Any, options: dict[str, Any]
+    X: Any,
+    rows: NDArray[np.int64],
+    arms: NDArray[np.int32],
+    classes: NDArray[Any],
+    settings: Settings,
+    client: Any,
+    options: dict[str, Any],
 ) -> Fitted:
-    """The same where the known rows and their classes are at hand."""
+    """Label every row of a Dask array from the class numbers ``arms`` of some ``rows``."""
     if np.ndim(settings.fidelity):
         settings.fidelity = np.asarray(settings.fidelity)[rows]
     checked_fidelity(settings.fidelity, arms)
-    if not 1 <= settings.n_neighbors < X.shape[0]:
+    class_sizes(settings.class_sizes, classes)
+    if isinstance(settings.class_sizes, dict):
+        settings.class_sizes = [settings.class_sizes[name] for name in classes.tolist()]
+    settings.evidence = checked_given(
+        settings.evidence, X.shape[0], len(classes), has_rows=True, affinity="nearest_neighbors"
+    )
+    if settings.n_neighbors != "auto" and not 1 <= settings.n_neighbors < X.shape[0]:
         raise ValueError(
             f"n_neighbors={settings.n_neighbors} must be smaller than the number of rows, {X.shape[0]}."
         )
@@ -142,32 +278,32 @@ def fit_known(
         progress=options.get("progress"),
     )
     outcome = job.run(X, rows, arms, len(classes), settings)
-    return Fitted(job, outcome, (classes, rows, arms), settings)
+    return Fitted(job, outcome, classes, rows, arms, settings)
 
 
 def known_labels(y: Any, unlabeled: Any, client: Any) -> tuple[NDArray[np.int64], NDArray[Any], int]:
-    """The rows that have a label, their labels, and how many rows there are; only labels come here."""
+    """The rows that have a label, their labels, and the number of rows; only known labels are sent here."""
     if not hasattr(y, "__dask_graph__"):
         y = np.array(y, object) if isinstance(y, list | tuple) else np.asarray(y)
         rows = np.flatnonzero(is_known(y, unlabeled))
-        found, n = y[rows], len(y)
+        labels, n = y[rows], len(y)
     else:
         import dask
 
-        pick = dask.delayed(_known_in, pure=False)
-        parts = client.gather(client.compute([pick(part, unlabeled) for part in y.to_delayed().ravel()]))
+        pick = dask.delayed(_known_in_chunk, pure=False)
+        parts = client.gather(client.compute([pick(chunk, unlabeled) for chunk in y.to_delayed().ravel()]))
         first = np.concatenate([[0], np.cumsum([size for _, _, size in parts])])
         rows = np.concatenate([some + start for (some, _, _), start in zip(parts, first)])
-        found, n = np.concatenate([values for _, values, _ in parts]), int(first[-1])
+        labels, n = np.concatenate([values for _, values, _ in parts]), int(first[-1])
     if not len(rows):
         raise ValueError(
             f"y has no labelled row: all {n} entries are missing or equal to unlabeled={unlabeled!r}; label "
             "at least one row, or name the marker with unlabeled=."
         )
-    return rows, found, n
+    return rows, labels, n
 
 
-def _known_in(part: Any, unlabeled: Any) -> tuple[NDArray[np.int64], NDArray[Any], int]:
-    part = np.asarray(part)
-    rows = np.flatnonzero(is_known(part, unlabeled))
-    return rows, part[rows], len(part)
+def _known_in_chunk(chunk: Any, unlabeled: Any) -> tuple[NDArray[np.int64], NDArray[Any], int]:
+    chunk = np.asarray(chunk)
+    rows = np.flatnonzero(is_known(chunk, unlabeled))
+    return rows, chunk[rows], len(chunk)

@@ -1,77 +1,189 @@
-"""A path that every worker sees in, arrays under plain names out: where a job keeps what it has done."""
+"""A path or address that every worker can open in, arrays and facts under plain names out: a job's files."""
 
+import io
 import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.io.atomic import replacing
+
 
 class Folder:
-    """A folder of arrays (.npy) and facts (.json), each written under another name and renamed.
+    """A folder of arrays (.npy) and facts (.json), each written under a temporary name and renamed.
 
-    Without a path it is a temporary one, removed with the last object that refers to it here; what is sent to
-    a worker refers to it by path alone.
+    Without a path it is a temporary folder, removed with the last object of this process that refers to it. A
+    copy that is sent to a worker refers to the path alone.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self._own = tempfile.TemporaryDirectory(prefix="phaselabel-") if path is None else None
-        self.path = Path(self._own.name if self._own else path).absolute()  # type: ignore[arg-type]
+        self._temporary = tempfile.TemporaryDirectory(prefix="phaselabel-") if path is None else None
+        self.path = Path(self._temporary.name if self._temporary else path).absolute()  # type: ignore[arg-type]
         self.path.mkdir(parents=True, exist_ok=True)
+        # What a loss of power may take is flushed to the disk; a temporary folder ends with the process.
+        self._durable = path is not None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Folder, (str(self.path),)
+        return type(self), (str(self.path),), {"_durable": self._durable}
 
     def __dask_tokenize__(self) -> str:
         return str(self.path)
 
     @property
-    def temporary(self) -> bool:
-        """Whether it goes away by itself."""
-        return self._own is not None
+    def is_temporary(self) -> bool:
+        """Whether the folder is removed at the end."""
+        return self._temporary is not None
 
     def has(self, name: str) -> bool:
-        """Whether something of this name was finished."""
+        """Whether a file of this name is complete."""
         return (self.path / name).exists()
 
     def save(self, name: str, array: NDArray[Any]) -> None:
-        """Keep an array."""
-        with self._renamed(name) as part, part.open("wb") as file:
+        """Write an array."""
+        with self._replacing(name) as part, part.open("wb") as file:
             np.save(file, array, allow_pickle=False)
 
     def load(self, name: str, mapped: bool = False) -> NDArray[Any]:
-        """An array that was kept; mapped ones are read from the disk where they are touched."""
-        found: NDArray[Any] = np.load(self.path / name, mmap_mode="r" if mapped else None, allow_pickle=False)
-        return found
+        """Read an array; with ``mapped`` only those parts of it that are used."""
+        array: NDArray[Any] = np.load(self.path / name, mmap_mode="r" if mapped else None, allow_pickle=False)
+        return array
 
-    def note(self, name: str, facts: Any) -> None:
-        """Keep facts."""
-        with self._renamed(name) as part:
+    def save_facts(self, name: str, facts: Any) -> None:
+        """Write what JSON can hold."""
+        with self._replacing(name) as part:
             part.write_text(json.dumps(facts))
 
-    def facts(self, name: str) -> Any:
-        """Facts that were kept; None if there are none."""
+    def load_facts(self, name: str) -> Any:
+        """Read what :meth:`save_facts` wrote; None if there is no such file."""
         path = self.path / name
         return json.loads(path.read_text()) if path.exists() else None
 
     def remove(self, pattern: str) -> None:
-        """Forget everything whose name fits."""
+        """Remove every file whose name matches."""
         for path in self.path.glob(pattern):
             path.unlink(missing_ok=True)
 
     @contextmanager
-    def _renamed(self, name: str) -> Iterator[Path]:
+    def _replacing(self, name: str) -> Iterator[Path]:
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Two workers may write the same at once, when one was thought dead: either is right.
-        part = target.with_name(f".{target.name}.{os.uname().nodename}-{os.getpid()}.part")
+        # Two workers may write the same file at once, when one was taken for dead: either version is right.
+        with replacing(target, overwrite=True, tidy=False, durable=self._durable) as draft:
+            yield draft
+
+
+class ObjectFolder(Folder):
+    """The same in an object store, by an address that fsspec can open, e.g. ``s3://bucket/job``.
+
+    An object appears as a whole or not at all, so nothing is renamed. An array of which parts are used is
+    copied to a temporary folder of the process first. Credentials and endpoints come from the environment or
+    from fsspec's configuration, on every worker.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._temporary, self._durable = None, True
+        self.path = address.rstrip("/")  # type: ignore[assignment]
+        self._files, self._root = file_system(address)
+
+    def has(self, name: str) -> bool:
+        """Whether an object of this name is there."""
+        self._files.invalidate_cache()
+        return bool(self._files.exists(self._object(name)))
+
+    def save(self, name: str, array: NDArray[Any]) -> None:
+        """Write an array."""
+        self._prepare(name)
+        with self._files.open(self._object(name), "wb") as file:
+            np.save(file, array, allow_pickle=False)
+
+    def load(self, name: str, mapped: bool = False) -> NDArray[Any]:
+        """Read an array; with ``mapped`` a copy of it on the disk of this machine is mapped."""
+        if not mapped:
+            content = io.BytesIO(self._files.cat_file(self._object(name)))
+            return np.asarray(np.load(content, allow_pickle=False))
+        copy = local_copy(f"{self.path}/{name}")
+        array: NDArray[Any] = np.load(copy, mmap_mode="r", allow_pickle=False)
+        return array
+
+    def save_facts(self, name: str, facts: Any) -> None:
+        """Write what JSON can hold."""
+        self._prepare(name)
+        self._files.pipe_file(self._object(name), json.dumps(facts).encode())
+
+    def load_facts(self, name: str) -> Any:
+        """Read what :meth:`save_facts` wrote; None if there is no such object."""
         try:
-            yield part
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+            return json.loads(self._files.cat_file(self._object(name)))
+        except FileNotFoundError:
+            return None
+
+    def remove(self, pattern: str) -> None:
+        """Remove every object whose name matches."""
+        self._files.invalidate_cache()
+        for path in self._files.glob(self._object(pattern)):
+            self._files.rm_file(path)
+
+    def _object(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def _prepare(self, name: str) -> None:
+        # Object stores have no folders; other file systems of fsspec do.
+        if self._files.protocol not in ("s3", ("s3", "s3a")):
+            self._files.makedirs(self._object(name).rsplit("/", 1)[0], exist_ok=True)
+
+
+def is_address(path: Any) -> bool:
+    """Whether a path is the address of an object store or server, such as ``s3://bucket/job``.
+
+    Examples
+    --------
+    >>> is_address("s3://bucket/job"), is_address("job")
+    (True, False)
+    """
+    return path is not None and "://" in os.fspath(path)
+
+
+def file_system(address: str) -> tuple[Any, str]:
+    """The file system that fsspec opens an address with, and the path there."""
+    import fsspec
+
+    try:
+        files, root = fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise ValueError(f"{address} cannot be opened: {str(error).rstrip('.')}.") from None
+    return files, root.rstrip("/")
+
+
+def local_copy(path: str) -> Path:
+    """A path as it is; of an address a copy on the disk of this machine, removed with the process."""
+    if not is_address(path):
+        return Path(path)
+    files, root = file_system(path)
+    # The end of the name says which format it is.
+    local = Path(_copies().name) / path.replace("/", "_")
+    if not local.exists():
+        with replacing(local, overwrite=True, tidy=False, durable=False) as draft:
+            files.get_file(root, str(draft))
+    return local
+
+
+@cache
+def _copies() -> "tempfile.TemporaryDirectory[str]":
+    """Copies of objects on the disk of this machine, removed with the process."""
+    return tempfile.TemporaryDirectory(prefix="phaselabel-objects-")
+
+
+def open_folder(path: Any = None) -> Folder:
+    """A folder by its path, by an address such as ``s3://bucket/job``, or a temporary one."""
+    if isinstance(path, Folder):
+        return path
+    if is_address(path):
+        return ObjectFolder(os.fspath(path))
+    return Folder(path)

@@ -2,112 +2,148 @@
 
 import hashlib
 import logging
-import socket
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from distributed import Client, LocalCluster, get_client
-from distributed.utils import get_ip
+from dask.utils import format_bytes
+from distributed import Client
 from numpy.typing import NDArray
 
-from phaselabel._kernels import STATE
-from phaselabel.confidence import Calibration, calibrate, held_back
-from phaselabel.distributed.assembly import assemble, forget_scaffolding, group_cells
-from phaselabel.distributed.cells import Truth, chunks_of, deal_rows, sample
-from phaselabel.distributed.crew import Crew
-from phaselabel.distributed.deal import Deal
-from phaselabel.distributed.descent import DistributedDescent, Labels
-from phaselabel.distributed.folder import Folder
-from phaselabel.distributed.plan import Plan
-from phaselabel.distributed.search import search_cells
+from phaselabel._kernels.flow import STATE
+from phaselabel.assess.calibration import Calibration, calibrate, confidence
+from phaselabel.assess.hidden import rows_to_calibrate_on
+from phaselabel.distributed.build.graph import BlockedGraph, GraphSettings, build_graph
+from phaselabel.distributed.build.partition import Partition
+from phaselabel.distributed.build.plan import free_bytes
+from phaselabel.distributed.build.sharpening import sharpen_blocks
+from phaselabel.distributed.cluster import on_this_machine
+from phaselabel.distributed.folder import open_folder
+from phaselabel.distributed.run.actor_group import ActorGroup
+from phaselabel.distributed.run.block_actor import BlockActor
+from phaselabel.distributed.run.blocked_opinion import opinion_in_blocks
+from phaselabel.distributed.run.checkpointed_rows import CheckpointedRows, state_pattern
+from phaselabel.distributed.run.known_labels import KnownLabels
+from phaselabel.distributed.run.one_worker import (
+    LocalProblem,
+    calibrate_on_one_worker,
+    needed_bytes,
+    needed_for_evidence,
+    solve_on_one_worker,
+)
+from phaselabel.distributed.run.opinion_files import CONFIDENCE
+from phaselabel.distributed.run.peer_actor import PeerActor
+from phaselabel.distributed.run.propagation_actor import PropagationActor
+from phaselabel.distributed.run.remote_rows import RemoteRows, Round
 from phaselabel.distributed.tasks import Progress, Tasks
-from phaselabel.flow import Solution, descend
-from phaselabel.graph.neighbors import FAST
-from phaselabel.guard import SizeWatch, held
-from phaselabel.patch import largest_array
-from phaselabel.strategy import DRIFT
+from phaselabel.evidence.auto import Opinion
+from phaselabel.few_labels.class_sizes import ClassSizes, class_sizes
+from phaselabel.few_labels.policy import EVIDENCE, FIT, HUB, Policy
+from phaselabel.few_labels.solve import Problem, solve
+from phaselabel.flow.block import largest_array
+from phaselabel.flow.descent import Descent
+from phaselabel.flow.minimize import FlowSettings, Solution
+from phaselabel.graph.rungs import USUAL_RUNG, longest_rung
 
 log = logging.getLogger(__name__)
+
+#: The files of the blocks' shares: of the solution, and of the second flow that calibrates them.
+SHARES, HIDDEN_SHARES = "shares/{:05d}.npy", "hidden_shares/{:05d}.npy"
 
 
 @dataclass
 class Settings:
-    """What the flow is to do; the words are those of the classifier."""
+    """Graph and flow; the names are those of the classifier."""
 
-    n_neighbors: int = 10
+    n_neighbors: int | Literal["auto"] = 10
     scale_neighbor: int | None = None
     metric: str = "euclidean"
     recall: float = 0.99
-    epsilon: Any = 1.0
     fidelity: Any = 30.0
-    step: Any = "auto"
-    max_iter: int = 2000
-    tol: float = 1e-4
+    flow: FlowSettings = field(default_factory=FlowSettings)
+    class_sizes: Any = "estimate"
+    policy: Policy = FIT
+    evidence: Any = None
     callbacks: Sequence[Any] = ()
     sweeps_per_round: int | Literal["auto"] = "auto"
+    in_blocks: bool | Literal["auto"] = "auto"
+
+    def sizes(self, n_classes: int) -> ClassSizes:
+        """What is known of the classes' sizes."""
+        return class_sizes(self.class_sizes, np.arange(n_classes))
+
+    @property
+    def graph(self) -> GraphSettings:
+        """The part that decides the graph."""
+        assert self.n_neighbors != "auto", "the job decides before it searches"
+        return GraphSettings(self.n_neighbors, self.scale_neighbor, self.metric, self.recall)
 
 
 @dataclass
 class Outcome:
-    """What a job found."""
+    """The result of a job.
 
-    deal: Deal
-    recall: float
-    n_edges: int
-    n_cut: int
-    solution: Solution = None  # type: ignore[assignment]
-    class_sizes: NDArray[np.int64] = None  # type: ignore[assignment]
-    rounds: list[dict[str, float]] = field(default_factory=list)
-    sweeps_per_round: int = 1
+    Attributes
+    ----------
+    graph : BlockedGraph
+        The graph in blocks.
+    solution : Solution
+        Its ``arm`` and ``height`` are Dask arrays.
+    class_sizes : ndarray of int
+        The number of rows of every class.
+    rounds : list of dict
+        The cost of every round of the flow.
+    sweeps_per_round, losses : int
+        Sweeps between two exchanges, and workers that were lost.
+    remarks : list of str
+        What is wrong with the graph, in sentences.
+    in_blocks : bool
+        Whether the flow ran in blocks; on one worker otherwise.
+    n_neighbors : int
+        The neighbours of a row in the graph of the flow.
+    opinion : Opinion, optional
+        With evidence what experts believe; its tables are in the files of the blocks.
+    confidence, calibration
+        The probability that each label is right, and how votes turn into it, once computed.
+    """
+
+    graph: BlockedGraph
+    solution: Solution
+    class_sizes: NDArray[np.int64]
+    rounds: list[Round]
+    sweeps_per_round: int
     losses: int = 0
+    remarks: list[str] = field(default_factory=list)
+    in_blocks: bool = True
+    n_neighbors: int = USUAL_RUNG
+    opinion: Opinion | None = None
     confidence: Any = None
     calibration: Calibration | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Known:
-    """The known labels: block and position, class, trust."""
+class _BlockedProblem(Problem):
+    """A problem whose ``graph`` is its rows on the workers, from the hub."""
 
-    blocks: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    arms: NDArray[np.int32]
-    fidelity: NDArray[np.float64]
-
-    def only(self, some: NDArray[np.intp]) -> "_Known":
-        return _Known(self.blocks[some], self.positions[some], self.arms[some], self.fidelity[some])
-
-
-@contextmanager
-def connected(client: Client | None = None) -> Iterator[Client]:
-    """The caller's client, the one in force, or one of a local cluster that lives as long as this."""
-    if client is None:
-        try:
-            client = get_client()
-        except ValueError:
-            client = None
-    if client is not None:
-        yield client
-        return
-    log.warning("There is no Dask client: starting a local cluster for this job.")
-    with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as own:
-        yield own
+    def descent(self, graph: Any, init: Any, random_state: Any = None) -> Descent:
+        """The descent of the blocks."""
+        return Descent(graph, graph.n_vertices)
 
 
 class Job:
-    """Everything from a Dask array to labels; what is finished is in the folder, and can be gone on from.
+    """The way from a Dask array to labels; finished steps are in the folder, and are not repeated.
 
     Parameters
     ----------
     client : distributed.Client
         The cluster.
     folder : path-like, optional
-        Where rows, graph and checkpoints are kept while the job runs; every worker must see it.
+        The files of rows, graph and checkpoints, or the address of an object store; every worker must be able
+        to open it. A temporary folder by default.
     resume : bool, default=False
-        Go on from what is in the folder.
+        Continue from what is in the folder.
     progress : callable, optional
         Called with (stage, done, total).
     """
@@ -115,14 +151,14 @@ class Job:
     def __init__(
         self, client: Client, folder: Any = None, *, resume: bool = False, progress: Progress | None = None
     ) -> None:
-        self.folder = folder if isinstance(folder, Folder) else Folder(folder)
-        if self.folder.temporary and not _one_machine(client):
+        self.folder = open_folder(folder)
+        if self.folder.is_temporary and not on_this_machine(client):
             raise ValueError(
-                "The workers are on several machines: give a folder that all of them see for rows, graph and "
-                "checkpoints (checkpoint=, or --checkpoint on the command line)."
+                "The workers are on several machines: give a folder that all of them see, or the address of "
+                "an object store, for rows, graph and checkpoints (checkpoint=, or --checkpoint on the "
+                "command line)."
             )
         self._tasks, self._resume = Tasks(client, progress), resume
-        self._client = client
 
     def run(
         self,
@@ -133,185 +169,279 @@ class Job:
         settings: Settings,
     ) -> Outcome:
         """Label every row of ``X`` from the classes ``arms`` of some ``rows``, which are in order."""
-        if settings.metric not in FAST:
-            raise ValueError(f"On Dask metric must be one of {', '.join(FAST)}; got {settings.metric!r}.")
-        deal, facts = self._graph(X, settings, self._digest(X, rows, arms, settings))
-        outcome = Outcome(deal, facts["recall"], facts["edges"] // 2, facts["cut"] // 2)
-        with self._crew(outcome, n_classes) as crew:
-            given = self._known(deal, rows, arms, settings.fidelity)
-            outcome.solution, descent, outcome.class_sizes = self._flow(
-                crew, deal, given, n_classes, settings, "flow"
+        believing = settings.evidence is not None
+        worker, several = self._worker_with_evidence(X, n_classes, settings) if believing else (None, False)
+        settings = replace(settings, n_neighbors=_n_neighbors(X.shape[0], settings, several))
+        digest = _digest(X, rows, arms, settings)
+        small = X.shape[0] * n_classes <= settings.policy.largest_table
+        graph = build_graph(
+            self._tasks, self.folder, X, settings.graph, digest, resume=self._resume,
+            keep_whole=small or believing or _may_be_whole(X.shape[0], n_classes, settings),
+            keep_neighbors=worker is not None,
+        )  # fmt: skip
+        if not believing:
+            worker = self._worker_for(graph, n_classes, settings)
+        if worker is not None:
+            problem = replace(
+                _local_problem(rows, arms, n_classes, settings), evidence=settings.evidence, several=several,
+                scale_neighbor=settings.scale_neighbor,
+            )  # fmt: skip
+            local = solve_on_one_worker(
+                self._tasks, graph.partition, problem, "flow", worker, settings.callbacks
             )
-            outcome.rounds, outcome.sweeps_per_round = descent.rounds, descent.sweeps_per_round
-        return outcome
+            return Outcome(
+                graph, local.solution, local.class_sizes, [], 1, remarks=local.remarks, in_blocks=False,
+                n_neighbors=_chosen(local.opinion, settings), opinion=local.opinion,
+            )  # fmt: skip
+        opinion = None
+        if believing:
+            sharpen_blocks(self._tasks, graph.partition)
+            problem = replace(_local_problem(rows, arms, n_classes, settings), evidence=settings.evidence)
+            with self._actors(graph, n_classes, PropagationActor) as actors:
+                opinion = opinion_in_blocks(
+                    self._tasks, graph.partition, actors, problem, str(settings.n_neighbors)
+                )
+            settings = replace(settings, policy=EVIDENCE)
+        known = self._known_labels(graph.partition, rows, arms, settings.fidelity)
+        with self._actors(graph, n_classes) as actors:
+            blocks = RemoteRows(actors, settings.sweeps_per_round, None if opinion is None else opinion.voice)
+            solution, sizes = self._solve(blocks, graph.partition, known, n_classes, settings, "flow")
+        return Outcome(
+            graph, solution, sizes, blocks.rounds, blocks.sweeps_per_round, actors.losses,
+            n_neighbors=_chosen(None, settings), opinion=opinion,
+        )  # fmt: skip
+
+    def _worker_for(self, graph: BlockedGraph, n_classes: int, settings: Settings) -> str | None:
+        """The worker that solves the whole problem; None where it is solved in blocks."""
+        if not _may_be_whole(graph.partition.n_rows, n_classes, settings):
+            return None
+        workers = self._tasks.workers()
+        largest = max(workers, key=lambda address: (free_bytes(workers[address]), address))
+        needed = needed_bytes(graph.partition.n_rows, graph.n_edges, n_classes)
+        if needed <= free_bytes(workers[largest]):
+            return largest
+        message = (
+            f"A worker needs {format_bytes(needed)} of free memory to solve this as a local fit does, and "
+            f"the largest has {format_bytes(int(free_bytes(workers[largest])))}"
+        )
+        if settings.in_blocks is False or settings.sizes(n_classes).exact:
+            raise ValueError(f"{message}; give one worker a larger memory_limit.")
+        log.warning("%s: the flow runs in blocks, from the hub.", message)
+        return None
+
+    def _worker_with_evidence(self, X: Any, n_classes: int, settings: Settings) -> tuple[str | None, bool]:
+        """The worker that fits as a local fit does, and whether it chooses between several graphs."""
+        (n, width), k = X.shape, settings.n_neighbors
+        several = k == "auto" and settings.scale_neighbor is None
+        searched = longest_rung(n) if several else _n_neighbors(n, settings, several)
+        if not _may_be_whole(n, n_classes, settings):
+            return None, False
+        workers = self._tasks.workers()
+        largest = max(workers, key=lambda address: (free_bytes(workers[address]), address))
+        needed, free = needed_for_evidence(n, searched, n_classes, width), free_bytes(workers[largest])
+        if needed <= free:
+            return largest, several
+        message = (
+            f"A worker needs {format_bytes(needed)} of free memory to fit with evidence as a local fit does, "
+            f"and the largest has {format_bytes(int(free))}"
+        )
+        if settings.in_blocks is False:
+            raise ValueError(f"{message}; give one worker a larger memory_limit.")
+        log.warning("%s: evidence is formed in blocks, on the graph of 10 neighbours.", message)
+        return None, False
 
     @contextmanager
-    def _crew(self, outcome: Outcome, n_classes: int) -> Iterator[Crew]:
-        size = largest_array(outcome.deal.n_rows, 2 * outcome.n_edges, n_classes)
-        crew = Crew(self._client, self.folder, outcome.deal.n_blocks, n_classes, size)
+    def _actors(
+        self, graph: BlockedGraph, n_classes: int, kind: type[PeerActor] = BlockActor
+    ) -> Iterator[ActorGroup]:
+        partition = graph.partition
+        size = largest_array(partition.n_rows, 2 * graph.n_edges, n_classes)
+        actors = ActorGroup(self._tasks.client, self.folder, partition.n_blocks, n_classes, size, kind=kind)
         try:
-            yield crew
+            yield actors
         finally:
-            outcome.losses += crew.losses
-            crew.dismiss()
+            actors.release()
 
-    # -- graph
-
-    def _graph(self, X: Any, settings: Settings, digest: str) -> tuple[Deal, dict[str, Any]]:
-        plan = self._plan(X, settings, digest)
-        facts = self.folder.facts("graph.json")
-        if facts is None:
-            deal, truth = self._dealt(X, plan, settings)
-            searched = search_cells(
-                self._tasks, deal, truth, plan.n_neighbors, settings.scale_neighbor, FAST[settings.metric],
-                settings.recall, plan.search_bytes,
-            )  # fmt: skip
-            sizes = deal.counts.sum(axis=0)
-            deal = Deal(self.folder, deal.counts, group_cells(searched.edges, sizes, plan.n_blocks))
-            edges, cut = assemble(self._tasks, deal)
-            deal.save()
-            facts = {"recall": searched.recall, "edges": edges, "cut": cut}
-            self.folder.note("graph.json", facts)
-            forget_scaffolding(deal)
-        loaded = Deal.load(self.folder)
-        assert loaded is not None
-        return loaded, facts
-
-    def _plan(self, X: Any, settings: Settings, digest: str) -> Plan:
-        """How the job is cut up: as it was, if it goes on from what is in the folder."""
-        earlier = self.folder.facts("plan.json")
-        if earlier is not None and not self._resume:
-            raise FileExistsError(
-                f"{self.folder.path} holds a checkpoint already; go on from it (resume=True or --resume), or "
-                "choose an empty folder."
-            )
-        if earlier is not None and earlier.pop("digest") != digest:
-            raise ValueError(
-                f"The checkpoint in {self.folder.path} is of other data, labels or settings; repeat what it "
-                "was made with, or start anew in another folder."
-            )
-        plan = (
-            Plan(**earlier)
-            if earlier
-            else Plan.of(X, settings.n_neighbors, self._tasks.workers(), FAST[settings.metric] == "cosine")
-        )
-        self.folder.note("plan.json", {**vars(plan), "digest": digest})
-        log.info("%d rows in %d cells and %d blocks.", plan.n_rows, plan.n_cells, plan.n_blocks)
-        return plan
-
-    def _dealt(self, X: Any, plan: Plan, settings: Settings) -> tuple[Deal, Truth]:
-        """The rows in the folder, sorted by cell."""
-        if self.folder.has("deal/counts.npy"):
-            return Deal(self.folder, self.folder.load("deal/counts.npy")), Truth.load(self.folder)
-        chunks, sizes = chunks_of(X, plan.chunk_rows)
-        cosine = FAST[settings.metric] == "cosine"
-        sample(self._tasks, self.folder, chunks, sizes, plan.n_cells, plan.sample_rows, cosine)
-        deal, truth = deal_rows(self._tasks, self.folder, chunks, sizes, plan.n_neighbors, cosine)
-        truth.save(self.folder)
-        self.folder.save("deal/counts.npy", deal.counts)
-        return deal, truth
-
-    @staticmethod
-    def _digest(X: Any, rows: NDArray[Any], arms: NDArray[Any], settings: Settings) -> str:
-        """Tells whether a checkpoint is of the same job, as far as that can be told without the data."""
-        said = f"{X.shape} {X.dtype} {settings.n_neighbors} {settings.scale_neighbor} {settings.metric} "
-        said += f"{settings.epsilon} {settings.step} {settings.tol}"
-        seen = hashlib.sha256(said.encode())
-        for part in (rows.astype(np.int64), arms.astype(np.int32), np.asarray(settings.fidelity, np.float64)):
-            seen.update(np.ascontiguousarray(part).tobytes())
-        return seen.hexdigest()[:16]
-
-    def _known(self, deal: Deal, rows: NDArray[np.int64], arms: NDArray[Any], fidelity: Any) -> _Known:
-        """Where the labelled rows went."""
-        cuts = np.searchsorted(rows, deal.first_rows)
-        some = [(t, rows[a:b] - deal.first_rows[t]) for t, (a, b) in enumerate(pairwise(cuts)) if b > a]
-        ids = self._tasks.run("labels", Deal.ids_in, [(deal, t, here) for t, here in some])
+    def _known_labels(
+        self, partition: Partition, rows: NDArray[np.int64], arms: NDArray[np.int32], fidelity: Any
+    ) -> KnownLabels:
+        """The places of the labelled rows."""
+        cuts = np.searchsorted(rows, partition.first_rows)
+        chunks = [
+            (t, rows[a:b] - partition.first_rows[t]) for t, (a, b) in enumerate(pairwise(cuts)) if b > a
+        ]
+        ids = self._tasks.run("labels", Partition.ids_in, [(partition, t, here) for t, here in chunks])
         mu = np.broadcast_to(np.asarray(fidelity, np.float64), rows.shape)
-        return _Known(*deal.places(np.concatenate(ids)), arms, mu)
+        return KnownLabels(*partition.locate(np.concatenate(ids)), arms, mu, partition.n_blocks)
 
-    # -- flow
-
-    def _flow(
-        self, crew: Crew, deal: Deal, given: _Known, n_classes: int, settings: Settings, name: str
-    ) -> tuple[Solution, DistributedDescent, NDArray[np.int64]]:
-        descent = DistributedDescent(
-            crew, deal, Labels(given.blocks, given.positions, given.arms, given.fidelity, deal.n_blocks),
-            sweeps_per_round=settings.sweeps_per_round, name=name, resume=self._resume,
+    def _solve(
+        self,
+        blocks: RemoteRows,
+        partition: Partition,
+        known: KnownLabels,
+        n_classes: int,
+        settings: Settings,
+        name: str,
+    ) -> tuple[Solution, NDArray[np.int64]]:
+        """The solution of the blocks, and the classes' sizes."""
+        rows = CheckpointedRows(blocks, partition, known, name=name, resume=self._resume)
+        problem = _BlockedProblem(
+            rows, known.arms, n_classes, known.fidelity,  # type: ignore[arg-type]
+            settings.sizes(n_classes), settings.flow,
         )  # fmt: skip
-        watch = SizeWatch(n_classes, DRIFT)
-        solution = descend(
-            descent, epsilon=settings.epsilon, step=settings.step, max_iter=settings.max_iter,
-            tol=settings.tol, callbacks=[*settings.callbacks, watch],
-        )  # fmt: skip
-        if watch.tripped and watch.kept is not None:
-            solution = held(solution, watch)
-            descent.settle(solution.n_iter)
-        return solution, descent, descent.state().sizes(n_classes)
+        policy = HUB if settings.policy.spread_below else settings.policy
+        solution = solve(problem, policy, callbacks=settings.callbacks)
+        return solution, rows.sizes(solution.n_iter)
 
-    def confide(
-        self, client: Client, outcome: Outcome, rows: Any, arms: Any, n_classes: int, settings: Settings
+    def compute_confidence(
+        self,
+        client: Client,
+        outcome: Outcome,
+        rows: NDArray[np.int64],
+        arms: NDArray[np.int32],
+        n_classes: int,
+        settings: Settings,
     ) -> None:
-        """Calibrate the votes on labels that a second flow doesn't see; then the confidence of every row."""
-        self._client, self._tasks.client = client, client
-        deal, votes, trial = outcome.deal, "votes/{:05d}.npy", "trial/{:05d}.npy"
-        states = f"flow-{outcome.solution.n_iter}/" + "{:05d}.npy"
-        given = self._known(deal, rows, arms, settings.fidelity)
-        some = held_back(arms)
-        calibration = calibrate(np.zeros(0), np.zeros(0, bool))
-        quiet = replace(settings, callbacks=())
-        with self._crew(outcome, n_classes) as crew:
-            crew.everyone("take", states)
-            crew.everyone("shares", votes)
-            if len(some) and n_classes > 1:
-                shown = given.only(np.setdiff1d(np.arange(len(arms)), some))
-                solution, second, _ = self._flow(crew, deal, shown, n_classes, quiet, "second")
-                second.shares(trial)
-                arm, share = self._at(given.only(some), f"second-{solution.n_iter}/", trial)
-                reached = arm >= 0
-                calibration = calibrate(share[reached], (arm == arms[some])[reached])
+        """Calibrate votes on labels that a second flow does not see; then the confidence of every row."""
+        self._tasks.client = client
+        partition, states = outcome.graph.partition, state_pattern("flow", outcome.solution.n_iter)
+        if outcome.opinion is not None:
+            outcome.confidence = partition.as_dask_array(
+                CONFIDENCE, np.float64, _believed_confidence, states, n_classes, rows, arms
+            )
+            return
+        if outcome.in_blocks:
+            calibration = self._calibrate_in_blocks(outcome, states, rows, arms, n_classes, settings)
+        else:
+            worker = self._worker_for(outcome.graph, n_classes, replace(settings, in_blocks=False))
+            assert worker is not None
+            problem = _local_problem(rows, arms, n_classes, settings)
+            calibration = calibrate_on_one_worker(self._tasks, partition, problem, states, SHARES, worker)
         outcome.calibration = calibration
-        outcome.confidence = deal.array(
-            votes, np.float64, _confidence, states, calibration, n_classes, rows, arms
+        outcome.confidence = partition.as_dask_array(
+            SHARES, np.float64, _confidence, states, calibration, n_classes, rows, arms
         )
 
-    def _at(self, given: _Known, states: str, trial: str) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The arms and shares of some vertices, from what the blocks wrote."""
-        arm, share = np.empty(len(given.arms), np.int32), np.empty(len(given.arms))
-        for block in np.unique(given.blocks):
-            here = given.blocks == block
-            place = given.positions[here]
-            arm[here] = self.folder.load(f"{states}{block:05d}.npy", mapped=True)["arm"][place]
-            share[here] = self.folder.load(trial.format(block), mapped=True)[place]
+    def _calibrate_in_blocks(
+        self,
+        outcome: Outcome,
+        states: str,
+        rows: NDArray[np.int64],
+        arms: NDArray[np.int32],
+        n_classes: int,
+        settings: Settings,
+    ) -> Calibration:
+        """Write the shares of the solution; return how they turn into probabilities, by a second flow."""
+        partition, hidden = outcome.graph.partition, rows_to_calibrate_on(arms)
+        known = self._known_labels(partition, rows, arms, settings.fidelity)
+        silent = replace(settings, callbacks=())
+        with self._actors(outcome.graph, n_classes) as actors:
+            actors.call_in_turn(("load_state", states), ("write_own_shares", SHARES))
+            if not len(hidden) or n_classes < 2:
+                return calibrate(np.zeros(0), np.zeros(0, bool))
+            shown = known.only(np.setdiff1d(np.arange(len(arms)), hidden))
+            blocks = RemoteRows(actors, settings.sweeps_per_round)
+            second, _ = self._solve(blocks, partition, shown, n_classes, silent, "second")
+            second_states = state_pattern("second", second.n_iter)
+            actors.call_in_turn(("load_state", second_states), ("write_own_shares", HIDDEN_SHARES))
+            outcome.losses += actors.losses
+        arm, share = self._at_labels(known.only(hidden), second_states, HIDDEN_SHARES)
+        reached = arm >= 0
+        return calibrate(share[reached], (arm == arms[hidden])[reached])
+
+    def _at_labels(
+        self, known: KnownLabels, states: str, shares: str
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The arms and shares of labelled rows, from the files of the blocks."""
+        arm, share = np.empty(len(known.arms), np.int32), np.empty(len(known.arms))
+        for block in np.unique(known.blocks):
+            here = known.blocks == block
+            positions = known.positions[here]
+            arm[here] = self.folder.load(states.format(block), mapped=True)["arm"][positions]
+            share[here] = self.folder.load(shares.format(block), mapped=True)[positions]
         return arm, share
 
 
-def _confidence(
-    deal: Deal,
+def _may_be_whole(n_rows: int, n_classes: int, settings: Settings) -> bool:
+    """Whether the problem is one that a local fit would not solve by the flow from the hub alone."""
+    if settings.in_blocks is True or not settings.policy.spread_below:
+        return False
+    small = n_rows * n_classes <= settings.policy.largest_table
+    return settings.in_blocks is False or small or settings.sizes(n_classes).exact
+
+
+def _local_problem(
+    rows: NDArray[np.int64], arms: NDArray[np.int32], n_classes: int, settings: Settings
+) -> LocalProblem:
+    fidelity = np.broadcast_to(np.asarray(settings.fidelity, np.float64), rows.shape)
+    sizes = settings.sizes(n_classes)
+    return LocalProblem(rows, arms, fidelity, n_classes, sizes, settings.flow, settings.policy)
+
+
+def _digest(X: Any, rows: NDArray[Any], arms: NDArray[Any], settings: Settings) -> str:
+    """Identifies a job by shapes, labels and settings; the data itself is not read."""
+    flow = settings.flow
+    words = f"{X.shape} {X.dtype} {settings.n_neighbors} {settings.scale_neighbor} {settings.metric} "
+    words += f"{flow.epsilon} {flow.step} {flow.tol} {settings.class_sizes} {settings.policy.name} "
+    words += settings.evidence if isinstance(settings.evidence, str) else type(settings.evidence).__name__
+    digest = hashlib.sha256(words.encode())
+    for part in (rows.astype(np.int64), arms.astype(np.int32), np.asarray(settings.fidelity, np.float64)):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _n_neighbors(n_rows: int, settings: Settings, several: bool) -> int:
+    """How many neighbours are searched: the longest rung where evidence chooses between several."""
+    if settings.n_neighbors != "auto":
+        return settings.n_neighbors
+    return longest_rung(n_rows) if several else max(1, min(USUAL_RUNG, n_rows - 1))
+
+
+def _chosen(opinion: Opinion | None, settings: Settings) -> int:
+    """The neighbours of a row in the graph that the flow ran on."""
+    assert settings.n_neighbors != "auto"
+    return settings.n_neighbors if opinion is None else int(opinion.choice.graph)
+
+
+def _believed_confidence(
+    partition: Partition,
     chunk: int,
-    votes: str,
+    tables: str,
+    states: str,
+    n_classes: int,
+    rows: NDArray[np.int64],
+    arms: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """The confidence of a chunk's labels: what experts believe of the class of each row."""
+    arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
+    believed = partition.gather(chunk, tables, np.float32)[np.arange(len(arm)), arm].astype(np.float64)
+    return confidence(believed, arm, agrees, None, n_classes)
+
+
+def _arms_and_agreement(
+    partition: Partition, chunk: int, states: str, rows: NDArray[np.int64], arms: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """The class of every row of a chunk, and whether it is that of a known label."""
+    arm = partition.gather(chunk, states, STATE)["arm"].astype(np.int32)
+    first, last = partition.first_rows[chunk : chunk + 2]
+    here = slice(*np.searchsorted(rows, [first, last]))
+    own = rows[here] - first
+    agrees = np.zeros(len(arm), bool)
+    agrees[own] = arm[own] == arms[here]
+    return arm, agrees
+
+
+def _confidence(
+    partition: Partition,
+    chunk: int,
+    shares: str,
     states: str,
     calibration: Calibration,
     n_classes: int,
-    rows: Any,
-    arms: Any,
+    rows: NDArray[np.int64],
+    arms: NDArray[np.int32],
 ) -> NDArray[np.float64]:
-    """The probability that each row's label is right; 0 for whom no label reaches."""
-    share = deal.collected(chunk, votes, np.float64)
-    arm = deal.collected(chunk, states, STATE)["arm"].astype(np.int32)
-    sure = np.maximum(calibration(share), 1 / n_classes) if n_classes > 1 else np.ones(len(arm))
-    first, last = deal.first_rows[chunk : chunk + 2]
-    here = slice(*np.searchsorted(rows, [first, last]))
-    own = rows[here] - first
-    agrees = arm[own] == arms[here]
-    sure[own[agrees]] = np.maximum(sure[own[agrees]], 0.97)
-    return np.where(arm >= 0, sure, 0.0)
-
-
-def _one_machine(client: Client) -> bool:
-    """Whether all workers are where we are, so that a temporary folder will do."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    hosts = {w.get("host") for address, w in workers.items() if not address.startswith("inproc://")}
-    here: set[Any] = {"127.0.0.1", "localhost", "::1", None}
-    with suppress(OSError):
-        here |= {get_ip(), *(entry[4][0] for entry in socket.getaddrinfo(socket.gethostname(), None))}
-    return hosts <= here
+    """The probability that each label of a chunk is right; 0 in components without a known label."""
+    share = partition.gather(chunk, shares, np.float64)
+    arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
+    return confidence(share, arm, agrees, calibration, n_classes)

@@ -1,46 +1,150 @@
-"""A folder of Parquet or NPY files, or a Zarr array, in; a Dask array of its rows out, and files again."""
+"""A folder of Parquet or NPY files, or a Zarr array, in; a table in parts that workers open out."""
 
-from collections.abc import Sequence
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-#: Rows, and bytes of them, that are read at a time, at most.
-PART_ROWS, PART_BYTES = 250_000, 2**24
+from phaselabel.distributed.folder import file_system, is_address, local_copy
+from phaselabel.io.tables import ArrayTable, ParquetTable, Table, found_columns, found_names
+from phaselabel.io.tables.columnar import arrays_of
+
+#: Rows of a part at most.
+PART_ROWS = 250_000
+#: Bytes of a part at most.
+PART_BYTES = 2**24
 
 
-class Source:
-    """Rows in files.
+@dataclass(frozen=True)
+class Part(ABC):
+    """Some rows of a table; it is small, and is opened by the worker that reads it.
+
+    Attributes
+    ----------
+    first_row, n_rows : int
+        The number of the first row, and the number of rows.
+    path : str
+        The file.
+    """
+
+    first_row: int
+    n_rows: int
+    path: str
+
+    @abstractmethod
+    def open(self) -> Table:
+        """These rows as a table."""
+
+
+@dataclass(frozen=True)
+class ParquetPart(Part):
+    """Some row groups of a Parquet file."""
+
+    groups: tuple[int, ...]
+
+    def open(self) -> Table:
+        """These rows as a table."""
+        return ParquetTable(local_copy(self.path), self.groups)
+
+
+@dataclass(frozen=True)
+class ArrayPart(Part):
+    """Some rows of an NPY file."""
+
+    start: int
+
+    def array(self) -> NDArray[Any]:
+        """The rows, memory-mapped: what is cut into smaller chunks is never in memory as a whole."""
+        return arrays_of(Path(self.path))["x"][self.start : self.start + self.n_rows]
+
+    def open(self) -> Table:
+        """These rows as a table."""
+        return ArrayTable(Path(self.path), {"x": self.array()})
+
+
+@dataclass(frozen=True)
+class ZarrPart(Part):
+    """Some rows of a Zarr array."""
+
+    def open(self) -> Table:
+        """These rows as a table."""
+        import zarr
+
+        with _zarr_errors(Path(self.path)):
+            rows = zarr.open_array(self.path, mode="r")[self.first_row : self.first_row + self.n_rows]
+        return ArrayTable(Path(self.path), {"x": np.asarray(rows)})
+
+
+@contextmanager
+def _zarr_errors(path: Path) -> Iterator[None]:
+    """One sentence for a damaged array: there is no list of what zarr raises."""
+    try:
+        yield
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"{path.name} is not a Zarr array, or it is damaged ({reason:.120}); write it again."
+        ) from None
+
+
+class Source(Table):
+    """A table in parts.
 
     Attributes
     ----------
     path : Path
-        Where they are.
-    X : dask array of shape (n, d)
-        The features.
-    described : str
-        What was found, for a reader.
+        Where it is.
+    names : list of str
+        The columns; an array without named columns is one column ``x`` of vectors.
+    parts : list of Part
+        The rows, in order.
+    alike : bool
+        Whether the first part tells what the columns of all parts are.
+    X : dask array or None
+        The rows of the one column of an array.
     """
 
-    path: Path
-    X: Any
-    described: str
+    parts: list[Part]
+    alike: bool = False
+    X: Any = None
 
-    def column(self, name: str) -> Any:
-        """A column with labels as a Dask array of objects; only tables have any."""
-        raise ValueError(
-            f"{self.path.name} has no columns; give the labels in a file of their own with --labels."
-        )
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return sum(part.n_rows for part in self.parts)
 
-    def beside(self, part: int) -> Any:
-        """What stands beside the features in one part, as a table; None where nothing does."""
-        return None
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of all parts, in order."""
+        for part in self.parts:
+            yield from part.open().batches(columns)
 
 
-def open_source(path: str | Path, features: Sequence[str] = (), drop: Sequence[str] = ()) -> Source:
-    """Open by what is there: ``*.parquet`` or ``*.npy`` files in a folder, one such file, or Zarr."""
+def open_source(path: str | Path) -> Source:
+    """Open ``*.parquet`` or ``*.npy`` files in a folder, one such file, or a Zarr array.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder or file, or an address that fsspec can open; from there Parquet and Zarr are read.
+
+    Returns
+    -------
+    Source
+        The table; only its metadata have been read.
+    """
+    if is_address(path):
+        return _open_address(str(path).rstrip("/"))
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}; check the name and the folder you are in.")
@@ -49,188 +153,133 @@ def open_source(path: str | Path, features: Sequence[str] = (), drop: Sequence[s
     for pattern, kind in (("*.parquet", ParquetSource), ("*.npy", ArraySource)):
         files = sorted(path.glob(pattern)) if path.is_dir() else [path] * path.match(pattern)
         if files:
-            return kind(path, files, features, drop)
+            return kind(path, files)
     raise ValueError(
         f"{path} is neither a folder of .parquet or .npy files nor a Zarr array; --dask reads those."
+    )
+
+
+def _open_address(address: str) -> Source:
+    """The same of an object store: Parquet files below the address, one such file, or a Zarr array."""
+    files, root = file_system(address)
+    if files.exists(f"{root}/zarr.json") or files.exists(f"{root}/.zarray"):
+        return ZarrSource(address)
+    found = [root] if root.endswith(".parquet") and files.isfile(root) else files.glob(f"{root}/*.parquet")
+    if found:
+        protocol = address.split("://")[0]
+        return ParquetSource(address, [f"{protocol}://{name.lstrip('/')}" for name in sorted(found)])
+    if not files.exists(root):
+        raise FileNotFoundError(f"There is no {address}; check the name and the credentials.")
+    raise ValueError(
+        f"{address} holds neither .parquet files nor a Zarr array; --dask reads those from a store."
     )
 
 
 class ZarrSource(Source):
     """A Zarr array, rows by features."""
 
-    def __init__(self, path: Path) -> None:
+    names, alike = ["x"], True
+
+    def __init__(self, place: Path | str) -> None:
         try:
             import zarr  # noqa: F401
         except ImportError:
             raise ImportError("Reading Zarr needs zarr; install it with: pip install zarr") from None
         import dask.array as da
 
-        self.path, self.X = path, da.from_zarr(str(path.absolute()))
+        path, place = Path(place), place if isinstance(place, str) else str(place.absolute())
+        with _zarr_errors(path):
+            self.path, self.X = path, da.from_zarr(place)
         _refuse_shape(path, self.X.shape)
-        self.described = f"Zarr, {self.X.shape[0]:,} rows, {self.X.shape[1]:,} features"
+        starts = np.concatenate([[0], np.cumsum(self.X.chunks[0])]).tolist()
+        self.parts = [ZarrPart(start, size, place) for start, size in zip(starts, self.X.chunks[0])]
 
 
 class ArraySource(Source):
     """NPY files of rows by features, one below the other in the order of their names."""
 
-    def __init__(self, path: Path, files: list[Path], features: Sequence[str], drop: Sequence[str]) -> None:
+    names, alike = ["x"], True
+
+    def __init__(self, path: Path, files: list[Path]) -> None:
         import dask
         import dask.array as da
 
-        if features or drop:
-            raise ValueError(
-                f"{path.name} holds arrays without named columns; leave out --features and --drop."
-            )
-        self.path, parts = path, []
-        read = dask.delayed(_read_npy, pure=False)
+        self.path, self.parts = path, []
+        blocks: list[Any] = []
+        first, token = 0, uuid4().hex[:8]
+        read = dask.delayed(ArrayPart.array, pure=False)
         for file in files:
-            array = np.load(file, mmap_mode="r", allow_pickle=False)
+            array = arrays_of(file)["x"]
             _refuse_shape(file, array.shape)
             step = max(1, min(PART_ROWS, PART_BYTES // max(array.itemsize * array.shape[1], 1)))
             for start in range(0, len(array), step):
-                rows = start, min(start + step, len(array))
-                block = read(str(file.absolute()), rows, dask_key_name=f"phaselabel-read-{file.stem}-{start}")
-                parts.append(da.from_delayed(block, (rows[1] - rows[0], array.shape[1]), array.dtype))
-        widths = {part.shape[1] for part in parts}
+                part = ArrayPart(first, min(step, len(array) - start), str(file.absolute()), start)
+                block = read(part, dask_key_name=f"phaselabel-read-{token}-{len(blocks)}")
+                blocks.append(da.from_delayed(block, (part.n_rows, array.shape[1]), array.dtype))
+                self.parts.append(part)
+                first += part.n_rows
+        widths = {block.shape[1] for block in blocks}
         if len(widths) > 1:
             raise ValueError(
                 f"The files of {path.name} have different numbers of features: {sorted(widths)}."
             )
-        self.X = da.concatenate(parts)
-        self.described = f"{len(files):,} NPY files, {self.X.shape[0]:,} rows, {self.X.shape[1]:,} features"
+        self.X = da.concatenate(blocks)
 
 
 class ParquetSource(Source):
-    """Parquet files; features are the columns of numbers, or one column of vectors."""
+    """Parquet files with the same columns, one below the other in the order of their names."""
 
-    def __init__(self, path: Path, files: list[Path], features: Sequence[str], drop: Sequence[str]) -> None:
-        import dask
-        import dask.array as da
+    def __init__(self, place: Path | str, files: Sequence[Path | str]) -> None:
         from pyarrow import parquet
 
-        self.path, self._parts = path, []
-        schema = parquet.ParquetFile(files[0]).schema_arrow
-        self._names = list(schema.names)
-        self.columns, self.left_out = _chosen(path, schema, features, drop)
+        self.path, self.parts = Path(place), []
+        self.names = list(ParquetTable(local_copy(str(files[0]))).names)
+        first = 0
         for file in files:
-            opened = parquet.ParquetFile(file)
-            if missing := [name for name in self._names if name not in opened.schema_arrow.names]:
-                raise ValueError(f"{file.name} has no column {missing[0]!r}, which {files[0].name} has.")
-            rows = n_bytes = 0
-            groups: list[int] = []
-            for group in range(opened.num_row_groups):
-                found = opened.metadata.row_group(group)
-                size, large = found.num_rows, found.total_byte_size
-                if groups and (rows + size > PART_ROWS or n_bytes + large > PART_BYTES):
-                    self._parts.append((str(file.absolute()), groups, rows))
-                    rows, n_bytes, groups = 0, 0, []
-                rows, n_bytes, groups = rows + size, n_bytes + large, [*groups, group]
-            if rows:
-                self._parts.append((str(file.absolute()), groups, rows))
-        if not self._parts:
-            raise ValueError(f"{path.name} has no rows; there is nothing to label.")
-        first, groups, _ = self._parts[0]
-        width = _read_parquet(first, groups[:1], self.columns).shape[1]
-        read = dask.delayed(_read_parquet, pure=False)
-        blocks = [
-            read(file, groups, self.columns, dask_key_name=f"phaselabel-read-{Path(file).stem}-{i}")
-            for i, (file, groups, _) in enumerate(self._parts)
-        ]
-        sizes = [rows for _, _, rows in self._parts]
-        self.X = da.concatenate(
-            [da.from_delayed(b, (rows, width), np.float32) for b, rows in zip(blocks, sizes)]
-        )
-        self.described = f"{len(files):,} Parquet files, {sum(sizes):,} rows, {width:,} features"
+            with _opened(file) as content:
+                opened = parquet.ParquetFile(content)
+                if missing := [name for name in self.names if name not in opened.schema_arrow.names]:
+                    names = Path(file).name, Path(files[0]).name
+                    raise ValueError(f"{names[0]} has no column {missing[0]!r}, which {names[1]} has.")
+                for groups, rows in _grouped(opened.metadata):
+                    where = file if isinstance(file, str) else str(file.absolute())
+                    self.parts.append(ParquetPart(first, rows, where, groups))
+                    first += rows
+        if not self.parts:
+            raise ValueError(f"{self.path.name} has no rows; there is nothing to label.")
 
-    def column(self, name: str) -> Any:
-        """One column as a Dask array of objects."""
-        import dask
-        import dask.array as da
 
-        if name not in self._names:
-            raise ValueError(f"{self.path.name} has no column {name!r}; it has {', '.join(self._names[:8])}.")
-        read = dask.delayed(_read_column, pure=False)
-        return da.concatenate(
-            [da.from_delayed(read(f, g, name), (rows,), object) for f, g, rows in self._parts]
-        )
+@contextmanager
+def _opened(file: Path | str) -> Iterator[Any]:
+    """A file of which the metadata are read."""
+    if isinstance(file, Path):
+        yield file
+        return
+    files, root = file_system(file)
+    with files.open(root, "rb") as content:
+        yield content
 
-    def beside(self, part: int) -> Any:
-        """The whole rows of one part."""
-        file, groups, _ = self._parts[part]
-        return file, groups
+
+def _grouped(metadata: Any) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Row groups that are read together, and the number of their rows."""
+    groups: list[int] = []
+    rows = n_bytes = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        too_large = rows + group.num_rows > PART_ROWS or n_bytes + group.total_byte_size > PART_BYTES
+        if groups and too_large:
+            yield tuple(groups), rows
+            groups, rows, n_bytes = [], 0, 0
+        if group.num_rows:
+            groups.append(number)
+            rows, n_bytes = rows + group.num_rows, n_bytes + group.total_byte_size
+    if groups:
+        yield tuple(groups), rows
 
 
 def _refuse_shape(path: Path, shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or 0 in shape:
         raise ValueError(f"{path.name} must hold rows by features; got an array of shape {tuple(shape)}.")
-
-
-def _chosen(
-    path: Path, schema: Any, features: Sequence[str], drop: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """The columns to use, and those that can't be."""
-    import pyarrow as pa
-
-    for name in (*features, *drop):
-        if name not in schema.names:
-            raise ValueError(f"{path.name} has no column {name!r}; it has {', '.join(schema.names[:8])}.")
-
-    def is_number(kind: Any) -> bool:
-        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-    def is_vector(kind: Any) -> bool:
-        listed = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-        return bool(listed and is_number(kind.value_type))
-
-    usable = [f.name for f in schema if is_number(f.type) or is_vector(f.type)]
-    for name in features:
-        if name not in usable:
-            raise ValueError(f"Column {name!r} of {path.name} is neither numbers nor vectors of numbers.")
-    chosen = [name for name in features or usable if name not in drop]
-    if not chosen:
-        raise ValueError(f"{path.name} has no column of numbers or vectors to use.")
-    return chosen, [name for name in schema.names if name not in chosen]
-
-
-def _read_npy(file: str, rows: tuple[int, int]) -> NDArray[Any]:
-    # Mapped: what is cut into smaller chunks is then never in memory as a whole.
-    found: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)[slice(*rows)]
-    return found
-
-
-def _read_parquet(file: str, groups: list[int], columns: list[str]) -> NDArray[np.float32]:
-    """Some row groups as one array; one group at a time, so that the table is never there beside it."""
-    from pyarrow import parquet
-
-    opened, out, done = parquet.ParquetFile(file), None, 0
-    n = sum(opened.metadata.row_group(group).num_rows for group in groups)
-    for group in groups:
-        table = opened.read_row_group(group, columns=columns)
-        parts = [_numbers(table.column(name), name, file) for name in columns]
-        if out is None:
-            out = np.empty((n, sum(part.shape[1] for part in parts)), np.float32)
-        np.concatenate(parts, axis=1, out=out[done : done + len(table)])
-        done += len(table)
-    assert out is not None
-    return out
-
-
-def _numbers(chunked: Any, name: str, file: str) -> NDArray[Any]:
-    column = chunked.combine_chunks()
-    if column.null_count:
-        raise ValueError(f"Column {name!r} of {Path(file).name} has missing values; fill or drop such rows.")
-    values = column.flatten() if hasattr(column, "flatten") and column.type.num_fields else column
-    numbers: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    return numbers.reshape(len(column), -1)
-
-
-def _read_column(file: str, groups: list[int], name: str) -> NDArray[Any]:
-    from pyarrow import parquet
-
-    values = parquet.ParquetFile(file).read_row_groups(groups, columns=[name]).column(name).to_pylist()
-    out = np.empty(len(values), object)
-    out[:] = values
-    return out
 
 
 # -- answers
@@ -247,30 +296,92 @@ def target_kind(path: str | Path) -> str:
     return suffix or ".npy"
 
 
+def is_answer(folder: Path, name: str, kind: str) -> bool:
+    """Whether a folder holds an answer of ``phaselabel label --dask`` and nothing else.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    name, kind : str
+        What the labels are called, and the format of the files.
+    """
+    columns = "|".join(map(re.escape, found_names(name)))
+    patterns = {
+        ".npy": rf"({columns})-\d{{6}}\.npy",
+        ".parquet": r"part-\d{6}\.parquet",
+        ".zarr": rf"(({columns})/)?(zarr\.json|\.z(group|array|attrs|metadata))|({columns})/(c/)?\d+",
+    }
+    entries = list(folder.rglob("*"))
+    files = [entry for entry in entries if not entry.is_dir()]
+    if any(entry.is_symlink() or not (entry.is_file() or entry.is_dir()) for entry in entries):
+        return False
+    if not all(re.fullmatch(patterns[kind], file.relative_to(folder).as_posix()) for file in files):
+        return False
+    if kind != ".parquet":
+        return bool(files)
+    return bool(files) and set(found_names(name)) <= set(ParquetTable(min(files)).names)
+
+
 def write_part(
-    folder: str, kind: str, number: int, names: Sequence[str], beside: Any, *answers: NDArray[Any]
+    folder: str,
+    kind: str,
+    number: int,
+    name: str,
+    label_type: pa.DataType,
+    beside: Part | None,
+    predicted: NDArray[Any],
+    confidence: NDArray[np.float64],
+    reached: NDArray[np.bool_],
 ) -> int:
-    """One part of the answer, in a file of its own; Parquet rows keep what stood beside them."""
+    """Write one part of the answer to a file of its own.
+
+    Parameters
+    ----------
+    folder, kind : str
+        The folder, and the format of its files.
+    number : int
+        The number of the part.
+    name : str
+        What the labels are called.
+    label_type : pyarrow.DataType
+        The type of the labels.
+    beside : Part, optional
+        The rows that the answer is written beside, in Parquet.
+    predicted, confidence, reached : ndarray
+        The answer.
+
+    Returns
+    -------
+    int
+        The number of rows.
+    """
+    if is_address(folder):
+        with TemporaryDirectory(prefix="phaselabel-") as draft:
+            done = write_part(draft, kind, number, name, label_type, beside, predicted, confidence, reached)
+            files, root = file_system(folder)
+            for file in sorted(Path(draft).iterdir()):
+                files.makedirs(root, exist_ok=True)
+                files.put_file(str(file), f"{root}/{file.name}")
+        return done
     target = Path(folder)
     if kind == ".npy":
-        for name, answer in zip(names, answers):
+        for column, answer in zip(found_names(name), (predicted, confidence, reached)):
             plain = answer.astype(str) if answer.dtype == object else answer
-            np.save(target / f"{name}-{number:06d}.npy", plain, allow_pickle=False)
-        return len(answers[0])
-    import pyarrow as pa
+            np.save(target / f"{column}-{number:06d}.npy", plain, allow_pickle=False)
+        return len(reached)
     from pyarrow import parquet
 
-    columns = (pa.array(a.tolist()) if a.dtype.kind in "OU" else pa.array(a) for a in answers)
-    found = pa.table(dict(zip(names, columns)))
+    found = pa.table(found_columns(name, predicted, confidence, reached, label_type))
     path = target / f"part-{number:06d}.parquet"
-    if beside is None:
+    if not isinstance(beside, ParquetPart):
         parquet.write_table(found, path)
-        return len(found)
-    opened, done = parquet.ParquetFile(beside[0]), 0
-    schema = pa.schema([*opened.schema_arrow, *found.schema], metadata=opened.schema_arrow.metadata)
+        return len(reached)
+    file, done = parquet.ParquetFile(local_copy(beside.path)), 0
+    schema = pa.schema([*file.schema_arrow, *found.schema], metadata=file.schema_arrow.metadata)
     with parquet.ParquetWriter(path, schema) as writer:
-        for group in beside[1]:
-            table = opened.read_row_group(group)
+        for group in beside.groups:
+            table = file.read_row_group(group)
             here = found.slice(done, len(table))
             writer.write_table(pa.table([*table.columns, *here.columns], schema=schema))
             done += len(table)

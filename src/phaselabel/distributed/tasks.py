@@ -1,4 +1,4 @@
-"""Functions and arguments in, named tasks on a cluster and their answers out."""
+"""Functions and arguments in, named tasks on a cluster and their results out."""
 
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -7,19 +7,22 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any
 
-from distributed import Client, KilledWorker, as_completed, get_worker
+from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
-#: What is said where nobody is left to work.
+#: The error where no worker is left.
 NO_WORKER = (
     "The cluster has had no worker for {:.0f} seconds; start some, and go on from the checkpoint folder "
     "(resume=True, or --resume)."
 )
 
+#: Seconds between two requests for the state of the workers.
+POLL_SECONDS = 2.0
+
 #: Called with (stage, done, total).
 Progress = Callable[[str, int, int], None]
 
-#: What uses all threads of a worker, and much of its memory, runs alone there.
-_alone = Lock()
+#: Held by the one task of this worker that uses all its threads and much of its memory.
+_exclusive = Lock()
 
 
 class Tasks:
@@ -28,38 +31,58 @@ class Tasks:
     def __init__(self, client: Client, progress: Progress | None = None) -> None:
         self.client = client
         self.token = uuid.uuid4().hex[:8]
+        self._n_single = 0
         self._progress = progress or (lambda stage, done, total: None)
 
     def run(
         self, stage: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
     ) -> list[Any]:
-        """The answers to one call per tuple of arguments, in order; they are small and come here."""
+        """Call a function once per tuple of arguments; return the results, which must be small, in order."""
         import dask
 
         call = dask.delayed(function, pure=False, traverse=False)
+        # A key that the cluster still knows would bring the answers of an earlier call.
+        token = uuid.uuid4().hex[:8]
         graph = [
-            call(*given, dask_key_name=f"phaselabel-{stage}-{self.token}-{i}")
-            for i, given in enumerate(arguments)
+            call(*given, dask_key_name=f"phaselabel-{stage}-{token}-{i}") for i, given in enumerate(arguments)
         ]
-        return self._gathered(stage, self.client.compute(graph))
+        return self._gather(stage, self.client.compute(graph))
 
-    def single(self, stage: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The answer to one call, whose arguments may be futures."""
-        key = f"phaselabel-{stage}-{self.token}"
-        return self._gathered(stage, [self.client.submit(function, *arguments, key=key, pure=False)])[0]
+    def run_once(
+        self,
+        stage: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        workers: Sequence[str] | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Any:
+        """Call a function once, on one of ``workers`` if possible; its arguments may be futures.
 
-    def _gathered(self, stage: str, futures: list[Any]) -> list[Any]:
-        place = {future.key: i for i, future in enumerate(futures)}
-        found: list[Any] = [None] * len(futures)
+        ``meanwhile`` is called again and again until the result is there.
+        """
+        self._n_single += 1
+        future = self.client.submit(
+            function, *arguments, key=f"phaselabel-{stage}-{self.token}-{self._n_single}", pure=False,
+            workers=workers, allow_other_workers=workers is not None,
+        )  # fmt: skip
+        return self._gather(stage, [future], meanwhile)[0]
+
+    def _gather(
+        self, stage: str, futures: list["Future[Any]"], meanwhile: Callable[[], None] | None = None
+    ) -> list[Any]:
+        index = {future.key: i for i, future in enumerate(futures)}
+        results: list[Any] = [None] * len(futures)
         self._progress(stage, 0, len(futures))
-        coming, done, patience = as_completed(futures, with_results=True), 0, Patience(self.client)
+        completed, done, stall = as_completed(futures, with_results=True), 0, StallTimeout(self.client)
         try:
             while done < len(futures):
-                if not coming.has_ready():
-                    patience.wait()
+                if not completed.has_ready():
+                    if meanwhile is not None:
+                        meanwhile()
+                    stall.wait()
                     continue
-                future, answer = next(coming)
-                found[place[future.key]] = answer
+                future, result = next(completed)
+                results[index[future.key]] = result
                 done += 1
                 self._progress(stage, done, len(futures))
         except KilledWorker as error:
@@ -68,40 +91,39 @@ class Tasks:
                 "took more than their memory_limit; give each worker more memory, or fewer threads."
             ) from error
         finally:
-            # After an error or Ctrl-C the others are not wanted any more; nobody else's tasks are touched.
+            # After an error or Ctrl-C the remaining tasks are cancelled, and no tasks of other jobs.
             self.client.cancel([future for future in futures if not future.done()])
-        return found
+        return results
 
     def workers(self) -> dict[str, dict[str, Any]]:
-        """What the scheduler knows of every worker, and the memory taken there; waits for the first one."""
+        """Describe every worker as the scheduler does, and its memory in use; wait for the first worker."""
         self.client.wait_for_workers(1, timeout=60)
-        taken = self.client.run(_taken, on_error="ignore")
-        known = self.client.scheduler_info(n_workers=-1)["workers"]
-        return {address: {**worker, "taken": taken.get(address, 0)} for address, worker in known.items()}
+        in_use = self.client.run(_unspillable_bytes, on_error="ignore")
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        return {address: {**worker, "in_use": in_use.get(address, 0)} for address, worker in workers.items()}
 
 
-class Patience:
-    """Waits for a cluster, but not for one that has come to a standstill.
+class StallTimeout:
+    """Wait for a cluster, and raise an error once it has made no progress for ``seconds``.
 
-    A worker whose memory is nearly full starts nothing new; if nothing runs there either, it will stay full.
+    A worker whose memory is nearly full starts no task. If it runs none either, its memory stays full.
     """
 
     def __init__(self, client: Client, seconds: float = 60.0) -> None:
         self._client, self._seconds = client, seconds
-        self._asked = self._moved = monotonic()
+        self._last_poll = self._last_progress = monotonic()
 
     def wait(self, workers: Collection[str] = ()) -> None:
-        """Wait a moment; raise if none of these workers, or of all, has been able to work for too long."""
+        """Wait a moment; raise if none of ``workers``, or of all, has been able to work for too long."""
         sleep(0.01)
         now = monotonic()
-        if now < self._asked + 2:
+        if now < self._last_poll + POLL_SECONDS:
             return
-        self._asked = now
+        self._last_poll = now
         present = self._client.scheduler_info(n_workers=-1)["workers"]
-        asked = {address: present[address] for address in workers or present if address in present}
-        if any(_works(worker) for worker in asked.values()):
-            self._moved = now
-        if now < self._moved + self._seconds:
+        if any(_can_work(present[address]) for address in workers or present if address in present):
+            self._last_progress = now
+        if now < self._last_progress + self._seconds:
             return
         if not present:
             raise RuntimeError(NO_WORKER.format(self._seconds))
@@ -112,33 +134,40 @@ class Patience:
         )
 
 
-def _works(worker: dict[str, Any]) -> bool:
-    """Whether a worker takes tasks, or is at one."""
+def _can_work(worker: dict[str, Any]) -> bool:
+    """Whether a worker accepts tasks, or runs one."""
     return worker["status"] == "running" or bool(worker["metrics"].get("task_counts", {}).get("executing"))
 
 
-def _taken(dask_worker: Any) -> int:
-    """Memory of a worker's process that is not data which could be spilled."""
+def _unspillable_bytes(dask_worker: Any) -> int:
+    """Memory of a worker's process that is not data which Dask could spill."""
     return int(dask_worker.monitor.get_process_memory() - dask_worker.state.nbytes)
 
 
 @contextmanager
-def whole_worker() -> Iterator[int]:
-    """Run alone on this worker, on as many threads as it has."""
+def exclusive_worker() -> Iterator[int]:
+    """Run no other task of this kind on this worker; use as many threads as the worker has."""
     import faiss
     from threadpoolctl import threadpool_limits
 
-    with _alone:
+    with _exclusive:
         threads = use_threads()
         faiss.omp_set_num_threads(threads)
         with threadpool_limits(threads):
             yield threads
 
 
+def is_cancelled() -> bool:
+    """Whether nobody waits for the task that calls this any more: its client cancelled it, or is gone."""
+    worker = get_worker()
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is None or task.state == "cancelled"
+
+
 def use_threads() -> int:
-    """Let kernels run on as many threads as this worker has."""
+    """Let kernels run on as many threads as this worker has; return their number."""
     import numba
 
-    threads = max(1, min(get_worker().state.nthreads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    threads: int = max(1, min(get_worker().state.nthreads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     numba.set_num_threads(threads)
     return threads

@@ -1,83 +1,140 @@
 """Points in, the nearest neighbours of every point out."""
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from phaselabel.graph.bridges import Bridges, bridge, parts
-from phaselabel.graph.exact import (
-    Found,
-    Task,
-    Tick,
+from phaselabel.graph.bridges import Bridges, components_of, join_components
+from phaselabel.graph.exact_search import (
     exact,
     exact_by_metric,
     exact_memory,
     exact_sparse,
-    outside,
+    nearest_outside,
     sparse_memory,
 )
-from phaselabel.graph.rows import Rows, SparseRows
-from phaselabel.graph.shortlist import Shortlists
+from phaselabel.graph.scaled_rows import MAX_SCAN_PRODUCTS, ScaledRows, ScaledSparseRows
+from phaselabel.graph.search_task import Nearest, SearchTask, Tick
+from phaselabel.graph.shortlist_search import ShortlistSearch
+from phaselabel.graph.table_checks import check_width, checked_csr, refuse_rounding
 
 log = logging.getLogger(__name__)
 
-#: Metrics that are found at full speed, by all their names.
+#: Metrics with a search of our own, by all their names.
 FAST = {"euclidean": "euclidean", "l2": "euclidean", "cosine": "cosine"}
+#: Metrics with parameters that scikit-learn computes from the rows, and what to do instead.
+FITTED_METRICS = {
+    "mahalanobis": "whiten the columns with PCA(whiten=True)",
+    "seuclidean": "scale the columns with StandardScaler",
+}
+#: The values of ``method``.
 METHODS = ("auto", "exact", "shortlist")
-#: Products that a matrix multiplication does in a second or two.
-QUICK = 5e10
-#: Up to so many features a tree finds the neighbours of any number of rows sooner than anything else.
-NARROW = 5
+#: Most products of a search that is exact by default: a matrix multiplication does them in a second or two.
+MAX_EXACT_PRODUCTS = 5e10
+#: Most features with which a k-d tree is the fastest search for any number of rows.
+MAX_TREE_FEATURES = 5
+#: Points per query above which an index of the points costs more than comparing all of them.
+MAX_POINTS_PER_QUERY = 20
+#: Squared distance of two unit vectors below which double precision cannot tell them apart.
+ZERO_COSINE = 1e-28
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The nearest neighbours of every row, nearest first, the row itself not counted.
+    """The nearest neighbours of every row, the nearest first, the row itself not counted.
 
-    Attributes
+    Parameters
     ----------
     indices : ndarray of shape (n, k)
         Row numbers of the neighbours.
     distances : ndarray of shape (n, k)
-        How far they are.
-    method : str
+        Their distances.
+    method : str, default="given"
         How they were found.
-    recall : float or None
-        The share of the true neighbours among them, as measured on a random sample of rows; 1 if the search
-        was exact, None if not known.
-    bridges : Bridges or None
-        Edges that join what would fall apart, if asked for.
+    recall : float, optional
+        The share of the true neighbours among them, measured on a random sample of rows; 1 if the search was
+        exact, None if unknown.
+    bridges : Bridges, optional
+        Edges that join the components, if ``connect=True`` was given.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        The number of neighbours of every row.
+    n_components : int
+        The number of connected components.
+
+    See Also
+    --------
+    nearest_neighbors : Find them.
+    similarity_graph : Make a graph of them.
+
+    Examples
+    --------
+    >>> neighbors = Neighbors(np.array([[1], [0], [1]]), np.array([[1.0], [1.0], [2.0]]))
+    >>> neighbors.n_neighbors, neighbors.n_components
+    (1, 1)
     """
 
-    indices: NDArray[np.integer[Any]]
-    distances: NDArray[np.floating[Any]]
+    indices: NDArray[np.integer]
+    distances: NDArray[np.floating]
     method: str = "given"
     recall: float | None = None
     bridges: Bridges | None = None
 
     @cached_property
     def n_components(self) -> int:
-        """How many separate parts the rows fall into, when each is joined to its neighbours."""
-        return int(parts(self.indices, self.bridges).max(initial=-1)) + 1
+        """The number of connected components, when every row is joined to its neighbours.
+
+        Examples
+        --------
+        >>> nearest_neighbors([[0.0], [1.0], [5.0], [6.0]], 1).n_components
+        2
+        """
+        return int(components_of(self.indices, self.bridges).max(initial=-1)) + 1
 
     @property
     def n_neighbors(self) -> int:
-        """How many neighbours each row has."""
+        """The number of neighbours of every row.
+
+        Examples
+        --------
+        >>> nearest_neighbors([[0.0], [1.0], [5.0]], 2).n_neighbors
+        2
+        """
         return int(self.indices.shape[1])
 
     @classmethod
     def from_distances(cls, distances: Any, n_neighbors: int) -> "Neighbors":
-        """Take the ``n_neighbors`` nearest of each row from a matrix of distances, sparse or dense.
+        """Take the ``n_neighbors`` nearest rows of each row from a matrix of distances.
 
-        In a sparse matrix stored zeros are neighbours at distance zero, and what is not stored is not a
-        neighbour. The diagonal is skipped.
+        Parameters
+        ----------
+        distances : array-like or sparse matrix of shape (n, n)
+            The distances; the diagonal is skipped. In a sparse matrix a stored zero is a neighbour at
+            distance zero, and an entry that is not stored is no neighbour.
+        n_neighbors : int
+            The number of neighbours of every row.
+
+        Returns
+        -------
+        Neighbors
+            The neighbours, ties in the order of the row numbers.
+
+        Examples
+        --------
+        >>> distances = [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
+        >>> Neighbors.from_distances(distances, 1).indices.ravel().tolist()
+        [1, 0, 1]
         """
         rows, columns, values, shape = _entries(distances)
         if shape[0] != shape[1]:
@@ -89,12 +146,37 @@ class Neighbors:
 
     @classmethod
     def from_query(cls, distances: Any, n_neighbors: int) -> "Neighbors":
-        """Like :meth:`from_distances`, for new rows against the columns' points: nothing is skipped."""
+        """Take the ``n_neighbors`` nearest points of each query from a matrix of distances.
+
+        Parameters
+        ----------
+        distances : array-like or sparse matrix of shape (n_queries, n_points)
+            The distances. In a sparse matrix an entry that is not stored is no neighbour.
+        n_neighbors : int
+            The number of neighbours of every query.
+
+        Returns
+        -------
+        Neighbors
+            The neighbours, ties in the order of the points' numbers.
+
+        Examples
+        --------
+        >>> Neighbors.from_query([[0.5, 0.0, 2.0]], 2).indices.tolist()
+        [[1, 0]]
+        """
         rows, columns, values, shape = _entries(distances)
         return cls._nearest(rows, columns, values, shape[0], n_neighbors)
 
     @classmethod
-    def _nearest(cls, rows: Any, columns: Any, values: Any, n: int, k: int) -> "Neighbors":
+    def _nearest(
+        cls,
+        rows: NDArray[np.integer],
+        columns: NDArray[np.integer],
+        values: NDArray[np.floating],
+        n: int,
+        k: int,
+    ) -> "Neighbors":
         if not np.isfinite(values).all() or (values.size and values.min() < 0):
             raise ValueError("Precomputed distances must be finite and not negative.")
         counts = np.bincount(rows, minlength=n)
@@ -110,7 +192,7 @@ class Neighbors:
 
 
 def _entries(distances: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], tuple[int, int]]:
-    """Rows, columns and values of a matrix; of a dense one all of them, zeros too."""
+    """Rows, columns, values and shape of a matrix; zeros of a dense matrix are entries, too."""
     if sparse.issparse(distances):
         matrix = sparse.csr_array(distances)
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -134,13 +216,13 @@ def nearest_neighbors(
 ) -> Neighbors:
     """Find the ``n_neighbors`` nearest other rows of every row of ``X``.
 
-    Exactly where that is quick. Else the rows are projected on their main directions and sorted into cells,
-    a shortlist is taken from the nearest cells, and the shortlist is sorted by distance in the full
-    dimension. How many cells and how long a shortlist is found out on a random sample of rows whose true
-    neighbours are known; the recall is measured on another sample, and if it is below ``recall`` the
-    search is repeated, harder.
+    The search is exact where that is quick. Otherwise the rows are projected on their main directions and
+    sorted into cells, a shortlist is taken from the nearest cells, and the shortlist is sorted by distance in
+    the full dimension. The number of cells and the length of the shortlist are computed from a random sample
+    of rows whose true neighbours are known; the recall is measured on another sample, and if it is below
+    ``recall`` more cells are opened.
 
-    A row is left out of its own list by identity, so exact duplicates are neighbours at distance zero.
+    A row is left out of its own list by its number, so exact duplicates are neighbours at distance zero.
     Ties go to the smaller row number.
 
     Parameters
@@ -149,27 +231,31 @@ def nearest_neighbors(
         The points, of any real type. Arrays of uint8, bool, float32 and float64, memory-mapped ones too, are
         read in blocks and not copied; sparse rows are searched exactly and never made dense.
     n_neighbors : int, default=10
-        How many neighbours to find, the point itself not counted.
+        The number of neighbours to find, the point itself not counted.
     metric : str, default="euclidean"
-        What near means: "euclidean" or "cosine" at full speed, or any metric that scikit-learn knows by name,
+        The distance: "euclidean" or "cosine" at full speed, or any metric that scikit-learn knows by name,
         exactly and slowly.
-    method : {"auto", "exact", "shortlist"}
-        "auto" is exact where that is quick.
+    method : {"auto", "exact", "shortlist"}, default="auto"
+        The search; "auto" is exact where that is quick.
     recall : float, default=0.99
-        The share of the true neighbours to find, at least.
+        The smallest share of the true neighbours to find.
     queries : array-like of shape (m, d), optional
         Find the neighbours of these points among the rows of ``X`` instead; then no row is left out.
     connect : bool, default=False
-        Join the separate parts that the neighbours leave by the shortest edges between them.
+        Join the connected components by the shortest edges between them.
     working_memory : float, default=1024
         MiB that blocks of intermediate results may take.
     progress : bool, default=False
-        Show a bar with the time left if the search takes more than two seconds.
+        Show a progress bar if the search takes more than two seconds.
 
     Returns
     -------
     Neighbors
-        ``indices`` and ``distances``, nearest first; ``method`` and ``recall`` say what was done.
+        ``indices`` and ``distances``, the nearest first; ``method`` and ``recall`` describe the search.
+
+    See Also
+    --------
+    similarity_graph : Make a graph of the neighbours.
 
     Examples
     --------
@@ -182,58 +268,77 @@ def nearest_neighbors(
             "connect=True needs dense rows, no queries, and metric='euclidean' or 'cosine'; leave it out."
         )
     if metric not in FAST:
-        with _bar(np.shape(X if queries is None else queries)[0], progress) as tick:
-            return _by_metric(X, n_neighbors, metric, queries, working_memory, tick)
-    kind: Any = SparseRows if sparse.issparse(X) else Rows
-    points = kind.take(X, FAST[metric])
+        return _by_metric(X, n_neighbors, metric, queries, working_memory, progress)
+    if sparse.issparse(X):
+        return _sparse(X, n_neighbors, FAST[metric], queries, progress)
+    points = ScaledRows.take(X, FAST[metric])
     itself = queries is None
     check_n_neighbors(n_neighbors, len(points), itself)
-    sought = points if itself else kind.take(queries, FAST[metric], "queries", like=points)
-    with _bar(len(sought), progress) as tick:
-        if kind is SparseRows:
-            _announce(sought, sparse_memory(points, sought, n_neighbors))
-            found, done, reached = exact_sparse(points, sought, n_neighbors, itself, tick), "exact", 1.0
-            power = points.power
-        else:
-            task = Task(points, sought, n_neighbors, itself, int(working_memory * 2**20), tick)
-            found, done, reached = _dense(task, method, recall)
-            power = points.scale[0]
-    log.info("%d nearest neighbours of %d rows: %s, recall %.4f.", n_neighbors, len(sought), done, reached)
-    indices, squares = found
-    cosine = FAST[metric] == "cosine"
+    rows = points if itself else ScaledRows.take(queries, FAST[metric], "queries", like=points)
+    with _bar(len(rows), progress) as tick:
+        task = SearchTask(points, rows, n_neighbors, itself, int(working_memory * 2**20), tick)
+        (indices, squares), done, reached = _with_outliers(task, method, recall)
+    _log_result(n_neighbors, len(rows), done, reached)
+    cosine, power = FAST[metric] == "cosine", points.scale[0]
+    distances = _distances(squares, cosine, power)
     if not connect:
-        return Neighbors(indices, _distances(squares, cosine, power), done, reached)
-    joined = bridge(indices, lambda rows, part: outside(points, rows, part))
-    joined = replace(joined, distances=_distances(joined.distances, cosine, power))
-    log.info("Joined %d parts by bridges.", len(joined) + 1)
-    return Neighbors(indices, _distances(squares, cosine, power), done, reached, joined)
+        return Neighbors(indices, distances, done, reached)
+    bridges = join_components(indices, lambda rows, component: nearest_outside(points, rows, component))
+    bridges = replace(bridges, distances=_distances(bridges.distances, cosine, power))
+    log.info("Joined %d components by bridges.", len(bridges) + 1)
+    return Neighbors(indices, distances, done, reached, bridges)
+
+
+def _sparse(X: Any, n_neighbors: int, metric: str, queries: Any, progress: bool) -> Neighbors:
+    """Compare sparse rows, which is always exact."""
+    points = ScaledSparseRows.take(X, metric)
+    itself = queries is None
+    check_n_neighbors(n_neighbors, len(points), itself)
+    rows = points if itself else ScaledSparseRows.take(queries, metric, "queries", like=points)
+    with _bar(len(rows), progress) as tick:
+        _log_memory(len(rows), sparse_memory(points, rows, n_neighbors))
+        indices, squares = exact_sparse(points, rows, n_neighbors, itself, tick)
+    _log_result(n_neighbors, len(rows), "exact", 1.0)
+    return Neighbors(indices, _distances(squares, metric == "cosine", points.power), "exact", 1.0)
+
+
+def _log_memory(n_queries: int, memory: float) -> None:
+    log.info("Neighbours of %d rows will take about %.0f MiB besides the data.", n_queries, memory)
+
+
+def _log_result(n_neighbors: int, n_queries: int, done: str, recall: float) -> None:
+    log.info("%d nearest neighbours of %d rows: %s, recall %.4f.", n_neighbors, n_queries, done, recall)
 
 
 def _distances(squares: NDArray[np.float64], cosine: bool, power: float) -> NDArray[np.float64]:
     if cosine:
-        # 1 - cos = |x - y|²/2 for unit vectors, down to what double precision can tell from 0.
-        return np.where(squares < 1e-28, 0.0, squares / 2)
+        # 1 - cos = |x - y|²/2 for unit vectors.
+        return np.where(squares < ZERO_COSINE, 0.0, squares / 2)
     return np.sqrt(squares) / power
 
 
 def _check_choices(metric: str, method: str, recall: float, working_memory: float) -> None:
-    if metric not in FAST:
-        from sklearn.neighbors import VALID_METRICS  # half a second, so only where it's needed
+    if not isinstance(metric, str) or metric not in FAST:
+        from sklearn.neighbors import VALID_METRICS  # takes half a second, so only where it is needed
 
-        known = sorted({*FAST, *VALID_METRICS["brute"]} - {"precomputed"})
-        if metric not in known:
+        known = sorted({*FAST, *VALID_METRICS["brute"]} - {"precomputed", *FITTED_METRICS})
+        if isinstance(metric, str) and metric in FITTED_METRICS:
+            raise ValueError(
+                f"metric={metric!r} depends on all rows; {FITTED_METRICS[metric]} and use metric='euclidean'."
+            )
+        if not isinstance(metric, str) or metric not in known:
             raise ValueError(f"metric must be one of {', '.join(known)}; got {metric!r}.")
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
-    if not 0 < recall <= 1:
+    if not isinstance(recall, Real) or not 0 < recall <= 1:
         raise ValueError(f"recall must be above 0 and at most 1; got {recall!r}.")
-    if not working_memory > 0:
+    if not isinstance(working_memory, Real) or not 0 < working_memory < np.inf:
         raise ValueError(f"working_memory must be a positive number of MiB; got {working_memory!r}.")
 
 
 @contextmanager
-def _bar(total: int, wanted: bool) -> Iterator[Any]:
-    """What to call with the number of rows done."""
+def _bar(total: int, wanted: bool) -> Iterator[Tick]:
+    """A function to call with the number of rows done; it moves a progress bar if that is wanted."""
     if not wanted:
         yield lambda rows: None
         return
@@ -248,42 +353,75 @@ def _bar(total: int, wanted: bool) -> Iterator[Any]:
 
 
 def _by_metric(
-    X: Any, n_neighbors: int, metric: str, queries: Any, working_memory: float, tick: Tick
+    X: Any, n_neighbors: int, metric: str, queries: Any, working_memory: float, progress: bool
 ) -> Neighbors:
+    """Compare rows by a metric of scikit-learn, which is always exact."""
+    points, itself = _for_metric(X, "X"), queries is None
+    check_n_neighbors(n_neighbors, points.shape[0], itself)
+    rows = points if itself else _for_metric(queries, "queries")
+    if not itself:
+        check_width(rows.shape[1], points.shape[1], "queries")
+    with _bar(rows.shape[0], progress) as tick:
+        indices, distances = exact_by_metric(
+            points, None if itself else rows, n_neighbors, metric, working_memory, tick
+        )
+    undefined = ~np.isfinite(distances).all(axis=1)
+    if undefined.any():
+        raise ValueError(
+            f"metric={metric!r} gives no finite distances for row {undefined.argmax()} of "
+            f"{'X' if itself else 'queries'} ({undefined.sum()} such rows); drop such rows or use another "
+            "metric."
+        )
+    return Neighbors(indices, distances, "exact", 1.0)
+
+
+def _for_metric(X: Any, name: str) -> Any:
+    """A table that scikit-learn may convert to float64 without rounding."""
     from sklearn.utils import check_array
 
-    points = check_array(X, accept_sparse="csr", input_name="X")
-    sought = None if queries is None else check_array(queries, accept_sparse="csr", input_name="queries")
-    check_n_neighbors(n_neighbors, points.shape[0], queries is None)
-    found = exact_by_metric(points, sought, n_neighbors, metric, working_memory, tick)
-    return Neighbors(*found, "exact", 1.0)
+    table = check_array(
+        checked_csr(X, name) if sparse.issparse(X) else X, accept_sparse="csr", input_name=name
+    )
+    refuse_rounding(table.data if sparse.issparse(table) else table, name)
+    return table
 
 
-def _dense(task: Task, method: str, recall: float) -> tuple[Found, str, float]:
-    """Exactly where that is quick, or asked for; else by shortlists."""
-    effort = len(task.points) * len(task.queries) * task.points.width
-    few = not task.itself and len(task.queries) < len(task.points) / 20  # an index would cost more
-    quick = effort < QUICK or few or task.points.width <= NARROW
+def _dense(task: SearchTask, method: str, recall: float) -> tuple[Nearest, str, float]:
+    """Search exactly where that is quick or wanted, else by shortlists."""
+    products = len(task.points) * len(task.queries) * task.points.width
+    few = not task.itself and len(task.queries) < len(task.points) / MAX_POINTS_PER_QUERY
+    quick = products < MAX_EXACT_PRODUCTS or few or task.points.width <= MAX_TREE_FEATURES
     if method == "exact" or recall == 1 or (method == "auto" and quick):
-        _announce(task.queries, exact_memory(task))
+        _log_memory(len(task.queries), exact_memory(task))
         return exact(task), "exact", 1.0
-    _announce(task.queries, Shortlists.memory(task))
-    return _shortlisted(task, recall, insist=method == "shortlist")
+    _log_memory(len(task.queries), ShortlistSearch.memory(task))
+    return _by_shortlists(task, recall, insist=method == "shortlist")
 
 
-def _announce(queries: Rows | SparseRows, memory: float) -> None:
-    log.info("Neighbours of %d rows will take about %.0f MiB besides the data.", len(queries), memory)
+def _with_outliers(task: SearchTask, method: str, recall: float) -> tuple[Nearest, str, float]:
+    """Search; compare outliers, which single precision cuts off, with all points in double precision."""
+    if task.points.mixed and task.points.values.size * len(task.queries) > MAX_SCAN_PRODUCTS:
+        warnings.warn(
+            "Some values of X are more than 1e6 times as far from the medians as is typical, in too many "
+            "rows for outliers: the neighbours of the other rows are found slowly, or only roughly. Scale "
+            "the columns, or take logarithms.",
+            UserWarning,
+            stacklevel=3,
+        )
+    nearest, done, reached = _dense(task, method, recall)
+    task.scan(task.queries.outliers, nearest)
+    return nearest, done, reached
 
 
-def _shortlisted(task: Task, recall: float, insist: bool) -> tuple[Found, str, float]:
-    """Search as hard as the recall asked for needs, which is tried on a few rows first."""
-    shortlists = Shortlists(task)
-    settings = shortlists.settings(recall)
-    while insist or shortlists.pays(settings):
-        reached = shortlists.rehearse(settings)
+def _by_shortlists(task: SearchTask, recall: float, insist: bool) -> tuple[Nearest, str, float]:
+    """Search as hard as the recall requires, which is tried on a few rows first."""
+    search = ShortlistSearch(task)
+    settings = search.settings(recall)
+    while insist or search.is_cheaper(settings):
+        reached = search.rehearse(settings)
         if reached >= recall or settings.exhaustive:
-            found = shortlists.search(settings)
-            return found, f"shortlist ({settings})", shortlists.recall(found)
+            nearest = search.search(settings)
+            return nearest, f"shortlist ({settings})", search.recall(nearest)
         log.info("Recall %.4f is below %.4f with %s: searching harder.", reached, recall, settings)
         settings = settings.harder()
     log.info("Recall %.4f would need %s: comparing all rows is sooner done.", recall, settings)

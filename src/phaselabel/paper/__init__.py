@@ -9,17 +9,17 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from phaselabel.atomic import replacing
+from phaselabel.io.atomic import replacing
 from phaselabel.paper import report, results
 from phaselabel.paper.figures import Figure, figures
 from phaselabel.paper.methods import methods
-from phaselabel.paper.problem import Bench, one_thread
+from phaselabel.paper.problem import Experiment, one_thread
 from phaselabel.paper.recipes import RECIPES
-from phaselabel.paper.trials import trials
+from phaselabel.paper.runs import make_runs
 
 __all__ = ["RECIPES", "reproduce"]
 
-#: Called with (experiment, steps to expect); answers what to call after each step.
+#: Called with an experiment and its number of steps; returns the function to call after each step.
 Watch = Callable[[str, int], Callable[[str], None]]
 
 
@@ -29,7 +29,7 @@ def reproduce(
     *,
     runs: int | None = None,
     seed: int = 0,
-    data_home: Any = None,
+    data_home: str | Path | None = None,
     jobs: int = 1,
     resume: bool = False,
     command: str = "",
@@ -46,52 +46,53 @@ def reproduce(
     out : Path
         The folder for everything that is written.
     runs : int, optional
-        How many runs of each; the recipe's number by default.
+        Number of runs of each experiment; that of the recipe by default.
     seed : int, default=0
-        Where all randomness comes from.
-    data_home : path, optional
+        Seed of all random numbers.
+    data_home : str or Path, optional
         The folder of the real data sets.
     jobs : int, default=1
-        How many processes make runs side by side, each on one thread.
+        Number of processes that make runs in parallel, each on one thread.
     resume : bool, default=False
-        Don't make again what an interrupted call with the same seed left in ``out``.
-    command : str
-        What to name as the command in the report.
+        Keep the runs that an interrupted call with the same seed left in ``out``.
+    command : str, default=""
+        The command that the report names.
     watch : callable, optional
-        Told of every experiment and every step.
+        Called with the name and the number of steps of every experiment; returns a function that is called
+        after every step.
 
     Returns
     -------
     dict
         The document that ``paper.json`` holds.
     """
-    # Neither a foreign file nor a missing data set must come to light after an hour's work.
+    # A foreign paper.json or a missing data set must be reported before the first run, not after an hour.
     results.load(out / "paper.json")
-    benches, absent = _benches(names, seed, data_home, out / "paper", resume)
+    experiments, absent = _experiments(names, seed, data_home, out / "paper", resume)
     with _processes(jobs) as pool:
-        for name, bench in benches.items():
-            count = bench.recipe.runs if runs is None else runs
-            tick = watch(name, count * len(methods(bench.recipe)))
+        for name, experiment in experiments.items():
+            count = experiment.recipe.runs if runs is None else runs
+            after_step = watch(name, count * len(methods(experiment.recipe)))
             kept = out / "paper" / f"{name}.jsonl"
-            records = trials(bench, count, pool=pool, keep=kept, resume=resume, tick=tick)
-            summary = results.summarize(bench, records, jobs)
+            records = make_runs(experiment, count, pool=pool, keep=kept, resume=resume, after_step=after_step)
+            summary = results.summarize(experiment, records, jobs)
             with one_thread():
-                for figure in figures(bench, summary):
+                for figure in figures(experiment, summary):
                     _write_figure(out, summary, figure)
             doc = _merged(out / "paper.json", summary, absent, command)
             _write_pages(out, doc)
-    if not benches:
+    if not experiments:
         raise FileNotFoundError(" ".join(absent.values()))
     return results.load(out / "paper.json")
 
 
 @contextmanager
 def _processes(jobs: int) -> Iterator[Executor | None]:
-    """Processes to hand runs to, or none; whatever happens, nothing goes on working afterwards."""
+    """Processes that make runs, or None for one job; none of them outlives the block."""
     if jobs == 1:
         yield None
         return
-    # Not forked: the kernels' threads would not survive it.
+    # Not forked: the threads of the kernels don't survive a fork.
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
     try:
         yield pool
@@ -100,36 +101,37 @@ def _processes(jobs: int) -> Iterator[Executor | None]:
 
 
 def _end_with_parent() -> None:
-    """Let no process survive the one that started it, however that one ended."""
+    """End this process with the one that started it, however that one ends."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
-    def watch(parent: Any = parent) -> None:
+    def exit_after_parent(parent: Any = parent) -> None:
         parent.join()
         os._exit(1)
 
-    Thread(target=watch, daemon=True).start()
+    Thread(target=exit_after_parent, daemon=True).start()
 
 
-def _benches(
-    names: Sequence[str], seed: int, data_home: Any, folder: Path, resume: bool
-) -> tuple[dict[str, Bench], dict[str, str]]:
-    benches, absent = {}, {}
+def _experiments(
+    names: Sequence[str], seed: int, data_home: str | Path | None, folder: Path, resume: bool
+) -> tuple[dict[str, Experiment], dict[str, str]]:
+    """The experiments whose data are here, and for the others the reason why not."""
+    experiments, absent = {}, {}
     for name in names:
         try:
             keep = folder / f"{name}-neighbors.npz"
-            benches[name] = Bench(RECIPES[name], seed, data_home, keep=keep, resume=resume)
+            experiments[name] = Experiment(RECIPES[name], seed, data_home, keep=keep, resume=resume)
         except FileNotFoundError as error:
             absent[name] = str(error)
-    return benches, absent
+    return experiments, absent
 
 
 def _merged(path: Path, summary: dict[str, Any], absent: dict[str, str], command: str) -> dict[str, Any]:
-    """The document in ``path`` with one experiment put in, in the order of the recipes."""
+    """The document in ``path`` with one experiment added, in the order of the recipes."""
     old = results.load(path)
-    found = {e["experiment"]: e for e in old["experiments"]} | {summary["experiment"]: summary}
-    ordered = [found[name] for name in RECIPES if name in found]
-    missing = {name: why for name, why in (old["absent"] | absent).items() if name not in found}
+    summaries = {e["experiment"]: e for e in old["experiments"]} | {summary["experiment"]: summary}
+    ordered = [summaries[name] for name in RECIPES if name in summaries]
+    missing = {name: why for name, why in (old["absent"] | absent).items() if name not in summaries}
     doc = results.document(ordered, missing, command)
     results.write(path, results.dump(doc))
     return doc
@@ -139,14 +141,14 @@ def _write_figure(out: Path, summary: dict[str, Any], figure: Figure) -> None:
     path = out / "paper" / f"{figure.name}.png"
     with replacing(path, overwrite=True) as part:
         part.write_bytes(figure.png)
-    entry = {"name": figure.name, "caption": figure.caption, "shareable": figure.shareable}
+    entry = {"name": figure.name, "caption": figure.caption, "withheld": figure.withheld}
     summary.setdefault("figures", []).append(entry)
 
 
 def _write_pages(out: Path, doc: dict[str, Any]) -> None:
     pictures: dict[str, Sequence[Figure]] = {
         experiment["experiment"]: [
-            Figure(f["name"], f["caption"], (out / "paper" / f"{f['name']}.png").read_bytes(), f["shareable"])
+            Figure(f["name"], f["caption"], (out / "paper" / f"{f['name']}.png").read_bytes(), f["withheld"])
             for f in experiment["figures"]
         ]
         for experiment in doc["experiments"]

@@ -1,4 +1,4 @@
-"""A bench and its summary in, pictures as PNG bytes out."""
+"""An experiment and its summary in, pictures as PNG bytes out."""
 
 import io
 from collections.abc import Iterator
@@ -9,42 +9,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel import datasets
-from phaselabel.callbacks import Snapshots
-from phaselabel.flow import Solution, minimize
-from phaselabel.paper.methods import TITLES, flow_settings, methods
-from phaselabel.paper.problem import Bench, Problem
+from phaselabel.flow.callbacks import Snapshots
+from phaselabel.flow.minimize import Solution
+from phaselabel.paper.methods import TITLES, flow_settings, methods, run_flow
+from phaselabel.paper.problem import Experiment, Problem
 
 #: Okabe and Ito's colours: distinct for colour-blind readers too.
 COLORS = np.array(["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"])
 #: Sky, grass, black cow, red cow.
 COWS_COLORS = np.array(["#56B4E9", "#009E73", "#1B1B1B", "#D55E00"])
+#: Why the figure of the cows is not on a published page.
+COWS_WITHHELD = (
+    "the picture is from the object recognition database of Microsoft Research Cambridge, which is for "
+    "non-commercial research"
+)
+#: Variants that know no label.
+WITHOUT_LABELS = ("spectral", "binary-sizes")
 ENERGY_COLORS = {"total": "#D62728", "smoothing": "#2CA02C", "potential": "#1F77B4", "fidelity": "#9467BD"}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture with its caption; ``shareable`` is false where it shows somebody else's data."""
+    """A picture with its caption; ``withheld`` says why it is not on a published page, if it isn't."""
 
     name: str
     caption: str
     png: bytes
-    shareable: bool = True
+    withheld: str = ""
 
 
-def figures(bench: Bench, summary: dict[str, Any]) -> Iterator[Figure]:
+def figures(experiment: Experiment, summary: dict[str, Any]) -> Iterator[Figure]:
     """The pictures of one experiment."""
-    name = bench.recipe.name
+    name = experiment.recipe.name
     if name == "three-moons":
-        yield _plane(bench, summary, ("spectral", "paper-adaptive", "ours"))
-        yield _evolution(bench)
+        yield _plane(experiment, summary, ("spectral", "paper-adaptive", "ours"))
+        yield _evolution(experiment)
     elif name == "two-moons":
-        yield _plane(bench, summary, ("spectral", "binary", "ours"))
+        yield _plane(experiment, summary, ("spectral", "binary-sizes", "ours"))
     elif name == "swiss-roll":
-        yield _roll(bench, summary)
+        yield _roll(experiment, summary)
     elif name == "cows":
-        yield _cows(bench)
+        yield _cows(experiment)
     else:
-        yield _confusion(bench)
+        yield _confusion(experiment)
 
 
 def _pyplot() -> Any:
@@ -67,44 +74,50 @@ def _png(figure: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _answer(bench: Bench, problem: Problem, variant: str) -> NDArray[Any]:
-    """The classes that a method finds on the main graph."""
-    size = bench.recipe.n_neighbors[0]
-    method = next(m for m in methods(bench.recipe) if m.variant == variant and m.n_neighbors in (size, None))
+def _classes(experiment: Experiment, problem: Problem, variant: str) -> NDArray[Any]:
+    """The classes that a method gives on the main graph."""
+    size = experiment.recipe.n_neighbors[0]
+    method = next(
+        m for m in methods(experiment.recipe) if m.variant == variant and m.n_neighbors in (size, None)
+    )
     answer = method.solve(problem)
     return answer.arm if isinstance(answer, Solution) else answer
 
 
-def _best(bench: Bench, summary: dict[str, Any], variant: str) -> tuple[Problem, NDArray[Any], str]:
-    """The best run of a method, once more: its problem, its classes and a heading."""
-    size = bench.recipe.n_neighbors[0]
+def _best(experiment: Experiment, summary: dict[str, Any], variant: str) -> tuple[Problem, NDArray[Any], str]:
+    """The best run of a method, made again: its problem, its classes and a heading."""
+    size = experiment.recipe.n_neighbors[0]
     rows = [r for r in summary["results"] if r["variant"] == variant and r["n_neighbors"] in (size, None)]
-    problem = bench.problem(rows[0]["best_run"])
-    found = _answer(bench, problem, variant)
-    return problem, found, f"{rows[0]['title'].split(':')[0]}: {problem.score(found)[0]:.1f} %"
+    problem = experiment.problem(rows[0]["best_run"])
+    classes = _classes(experiment, problem, variant)
+    return problem, classes, f"{rows[0]['title'].split(':')[0]}: {problem.score(classes)[0]:.1f} %"
 
 
-def _plane(bench: Bench, summary: dict[str, Any], variants: tuple[str, ...]) -> Figure:
+def _plane(experiment: Experiment, summary: dict[str, Any], variants: tuple[str, ...]) -> Figure:
     figure, axes = _pyplot().subplots(1, len(variants), figsize=(13, 3.2), layout="constrained")
     for axis, variant in zip(axes, variants, strict=True):
-        problem, found, heading = _best(bench, summary, variant)
-        _scatter(axis, problem, found)
+        problem, classes, heading = _best(experiment, summary, variant)
+        _scatter(axis, problem, classes, known=variant not in WITHOUT_LABELS)
         axis.set_title(heading)
     caption = (
-        f"{bench.recipe.title}, first two dimensions: the best of {summary['results'][0]['runs']} runs of "
-        "each method. Crosses are wrong, known labels have a black rim."
+        f"{summary['title']}, first two dimensions: the best of {summary['results'][0]['runs']} runs of "
+        "each method. Crosses are wrong, labels that the method knows have a black rim."
     )
-    return Figure(f"{bench.recipe.name}-segmentation", caption, _png(figure))
+    return Figure(f"{experiment.recipe.name}-segmentation", caption, _png(figure))
 
 
-def _scatter(axis: Any, problem: Problem, found: NDArray[Any], mark: bool = True) -> None:
+def _scatter(
+    axis: Any, problem: Problem, classes: NDArray[Any], *, wrong: bool = True, known: bool = True
+) -> None:
     x, y = problem.X[:, 0], problem.X[:, 1]
-    axis.scatter(x, y, s=6, color=COLORS[found], linewidths=0)
-    if mark:
-        wrong, known = found != problem.y, problem.known
-        axis.scatter(x[wrong], y[wrong], s=18, marker="x", color="black", linewidths=0.8)
+    axis.scatter(x, y, s=6, color=COLORS[classes], linewidths=0)
+    if wrong:
+        rows = classes != problem.y
+        axis.scatter(x[rows], y[rows], s=18, marker="x", color="black", linewidths=0.8)
+    if known:
+        rows = problem.known
         axis.scatter(
-            x[known], y[known], s=16, color=COLORS[problem.y[known]], edgecolors="black", linewidths=0.6
+            x[rows], y[rows], s=16, color=COLORS[problem.y[rows]], edgecolors="black", linewidths=0.6
         )
     axis.set_aspect("equal")
     axis.set_xticks([])
@@ -112,27 +125,22 @@ def _scatter(axis: Any, problem: Problem, found: NDArray[Any], mark: bool = True
     axis.spines[:].set_visible(False)
 
 
-def _evolution(bench: Bench) -> Figure:
-    problem = bench.problem(0)
+def _evolution(experiment: Experiment) -> Figure:
+    problem = experiment.problem(0)
     figure, axes = _pyplot().subplots(2, 4, figsize=(15, 5.2), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.12)
     for row, variant in zip(axes, ("paper", "printed-energy"), strict=True):
         shots = Snapshots((100, 300))
-        solution = minimize(
-            problem.graphs[bench.recipe.n_neighbors[0]],
-            problem.labels,
-            random_state=problem.start,
-            callbacks=shots,
-            **flow_settings(bench.recipe)[variant],
-        )
+        settings = flow_settings(experiment.recipe)[variant] | {"callbacks": shots}
+        solution = run_flow(problem, experiment.recipe.n_neighbors[0], **settings)
         stages = {sweep: state.arm for sweep, state in shots.states.items()} | {solution.n_iter: solution.arm}
         for axis, (sweep, arm) in zip(row, stages.items(), strict=False):
-            _scatter(axis, problem, arm, mark=False)
+            _scatter(axis, problem, arm, wrong=False, known=False)
             axis.set_title(f"{TITLES[variant]}, {sweep:,} sweeps: {problem.score(arm)[0]:.1f} %", fontsize=9)
         _energies(row[3], solution)
     caption = (
-        "From the paper's random start, with the printed update and with the gradient of the printed energy: "
-        "classes after 100, 300 and 1,000 sweeps, and the energy with its three parts (run 0)."
+        "From a random start (the paper's Figure 4), with the printed update and with the gradient of the "
+        "printed energy: classes after 100, 300 and 1,000 sweeps, and the energy with its parts (run 0)."
     )
     return Figure("three-moons-evolution", caption, _png(figure))
 
@@ -147,34 +155,31 @@ def _energies(axis: Any, solution: Solution) -> None:
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _roll(bench: Bench, summary: dict[str, Any]) -> Figure:
+def _roll(experiment: Experiment, summary: dict[str, Any]) -> Figure:
     plt = _pyplot()
-    figure = plt.figure(figsize=(13, 4.2))
+    figure = plt.figure(figsize=(16, 4.0))
     figure.subplots_adjust(left=0, right=1, bottom=0.02, top=0.92, wspace=0)
-    for place, variant in enumerate(("spectral", "printed-energy", "ours"), 1):
-        problem, found, heading = _best(bench, summary, variant)
-        axis = figure.add_subplot(1, 3, place, projection="3d")
-        axis.scatter(*problem.X.T, s=7, c=COLORS[found], linewidths=0, depthshade=False)
+    for place, variant in enumerate(("spectral", "paper", "printed-energy", "ours"), 1):
+        problem, classes, heading = _best(experiment, summary, variant)
+        axis = figure.add_subplot(1, 4, place, projection="3d")
+        axis.scatter(*problem.X.T, s=7, c=COLORS[classes], linewidths=0, depthshade=False)
         axis.view_init(elev=12, azim=-75)
         axis.set_box_aspect((4, 3, 3), zoom=1.25)
         axis.set_title(heading)
         axis.set_xticklabels([])
         axis.set_yticklabels([])
         axis.set_zticklabels([])
-    caption = f"Swiss roll: the best of {summary['results'][0]['runs']} runs of each method."
+    caption = (
+        f"Swiss roll (the paper's Figure 5): the best of {summary['results'][0]['runs']} runs of each method."
+    )
     return Figure("swiss-roll", caption, _png(figure))
 
 
-def _cows(bench: Bench) -> Figure:
-    image, truth, names = datasets.load_cows(bench.data_home)
-    problem = bench.problem(0)
-    recipe = bench.recipe
-    solution = minimize(
-        problem.graphs[recipe.n_neighbors[0]],
-        problem.labels,
-        n_classes=problem.n_classes,
-        **flow_settings(recipe)["ours"],
-    )
+def _cows(experiment: Experiment) -> Figure:
+    image, truth, names = datasets.load_cows(experiment.data_home)
+    problem = experiment.problem(0)
+    recipe = experiment.recipe
+    solution = run_flow(problem, recipe.n_neighbors[0], **flow_settings(recipe)["ours"])
     arm = solution.arm.reshape(truth.shape)
     sampled = np.full(image.shape, 235, np.uint8)
     known = problem.known.reshape(truth.shape)
@@ -197,18 +202,19 @@ def _cows(bench: Bench) -> Figure:
         axis.set_title(title)
         axis.set_axis_off()
     caption = (
-        "Cows, one run of ours: what was given, what was found, how sure it is, and the four class masks."
+        "Cows (the paper's Figure 6), one run of ours: the picture, the known labels, the classes found, "
+        "their confidence, and the mask of each class."
     )
-    return Figure("cows", caption, _png(figure), shareable=False)
+    return Figure("cows", caption, _png(figure), COWS_WITHHELD)
 
 
-def _confusion(bench: Bench) -> Figure:
-    problem = bench.problem(0)
-    found = _answer(bench, problem, "ours")
+def _confusion(experiment: Experiment) -> Figure:
+    problem = experiment.problem(0)
+    classes = _classes(experiment, problem, "ours")
     hidden = ~problem.known
     counts = np.zeros((problem.n_classes,) * 2, np.int64)
-    reached = hidden & (found >= 0)
-    np.add.at(counts, (problem.y[reached], found[reached]), 1)
+    with_class = hidden & (classes >= 0)
+    np.add.at(counts, (problem.y[with_class], classes[with_class]), 1)
     share = 100 * counts / np.bincount(problem.y[hidden], minlength=problem.n_classes)[:, None]
     side = 3.2 + 0.35 * problem.n_classes
     figure, axis = _pyplot().subplots(figsize=(side, side), layout="constrained")
@@ -220,6 +226,8 @@ def _confusion(bench: Bench) -> Figure:
     axis.set_ylabel("true")
     axis.set_xticks(range(problem.n_classes))
     axis.set_yticks(range(problem.n_classes))
-    axis.set_title(f"{bench.recipe.name.upper()}, ours, run 0: {problem.score(found)[0]:.1f} % right")
-    caption = f"{bench.recipe.title}: one run of ours on the unlabelled rows, per cent of each true class."
-    return Figure(f"{bench.recipe.name}-confusion", caption, _png(figure))
+    axis.set_title(f"{experiment.recipe.name.upper()}, ours, run 0: {problem.score(classes)[0]:.1f} % right")
+    caption = (
+        f"{experiment.recipe.title}: one run of ours on the unlabelled rows, per cent of each true class."
+    )
+    return Figure(f"{experiment.recipe.name}-confusion", caption, _png(figure))

@@ -1,4 +1,4 @@
-"""A recipe, a seed and a run's number in, that run's points, labels and graphs out."""
+"""A recipe, a seed and the number of a run in, the points, labels and graphs of that run out."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -11,21 +11,21 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.atomic import replacing
 from phaselabel.datasets import sample_labels
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
+from phaselabel.io.atomic import replacing
 from phaselabel.paper.recipes import Recipe
 
-#: Neighbours that ``GinzburgLandauClassifier()`` takes when nothing is said.
+#: The default of ``GinzburgLandauClassifier(n_neighbors=...)``.
 DEFAULT_NEIGHBORS = 10
 
-#: Above this many points the neighbours are searched on all cores.
-LARGE = 20_000
+#: Neighbours of at most 20,000 points are searched on one thread, of more points on all cores.
+MAX_POINTS_ON_ONE_THREAD = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One run: what is known, what is asked, and the random streams of the start and of clusterings."""
+    """One run: points, true classes, known labels, graphs, and the seeds of the start and of clusterings."""
 
     X: NDArray[Any]
     y: NDArray[np.int64]
@@ -37,31 +37,42 @@ class Problem:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are, labelled or not."""
+        """The number of classes, with and without labels."""
         return int(self.y.max()) + 1
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which rows have a label."""
+        """True for rows with a label."""
         return self.labels >= 0
 
-    def score(self, found: NDArray[np.integer[Any]]) -> tuple[float, float]:
+    def score(self, classes: NDArray[np.integer[Any]]) -> tuple[float, float]:
         """Per cent right among the unlabelled rows, and among all rows."""
-        right = found == self.y
+        right = classes == self.y
         return 100 * float(np.mean(right[~self.known])), 100 * float(np.mean(right))
 
 
-class Bench:
-    """Makes the problems of one experiment; points that never change get their graphs once.
+class Experiment:
+    """Makes the problems of one recipe; points that are the same in every run get their graphs once.
 
-    ``keep`` is a file for the neighbours of such points; ``resume`` takes them from there if they are there.
+    Parameters
+    ----------
+    recipe : Recipe
+        What to make.
+    seed : int, default=0
+        Seed of all random numbers.
+    data_home : str or Path, optional
+        The folder of the real data sets.
+    keep : Path, optional
+        A file for the neighbours of points that are the same in every run.
+    resume : bool, default=False
+        Read the neighbours from ``keep`` if they are there.
     """
 
     def __init__(
         self,
         recipe: Recipe,
         seed: int = 0,
-        data_home: Any = None,
+        data_home: str | Path | None = None,
         *,
         keep: Path | None = None,
         resume: bool = False,
@@ -72,9 +83,9 @@ class Bench:
         self._graphs: tuple[dict[int, Graph], dict[int, float]] | None = None
 
     def problem(self, run: int) -> Problem:
-        """The problem of one run; the same for the same seed and number, however many runs there are."""
-        # Points, labels, start and clustering must not share a stream: with one seed for all the random
-        # start is a function of the position on the moon.
+        """The problem of one run; the same for the same seed and number, whatever the number of runs."""
+        # Points, labels, start and clustering must not share a stream: with one seed for all of them the
+        # random start is a function of the position on the moon.
         streams = np.random.SeedSequence(self.seed, spawn_key=(run,)).spawn(4)
         points, choice, start, clustering = streams
         X, y = self._fixed or self.recipe.points(points, self.data_home)
@@ -86,12 +97,13 @@ class Bench:
     def _build(self, X: NDArray[Any]) -> tuple[dict[int, Graph], dict[int, float]]:
         """The exact graph for each number of neighbours, from one search, and the seconds each took."""
         sizes = {*self.recipe.n_neighbors, DEFAULT_NEIGHBORS}
-        found, searched = self._search(X, max(sizes))
+        neighbors, search_seconds = self._search(X, max(sizes))
         graphs, seconds = {}, {}
         for size in sorted(sizes):
             started = process_time()
-            graphs[size] = similarity_graph(Neighbors(found.indices[:, :size], found.distances[:, :size]))
-            seconds[size] = searched + process_time() - started
+            nearest = Neighbors(neighbors.indices[:, :size], neighbors.distances[:, :size])
+            graphs[size] = similarity_graph(nearest)
+            seconds[size] = search_seconds + process_time() - started
         return graphs, seconds
 
     def _search(self, X: NDArray[Any], size: int) -> tuple[Neighbors, float]:
@@ -100,20 +112,20 @@ class Bench:
             with np.load(keep, allow_pickle=False) as kept:
                 if kept["indices"].shape == (len(X), size):
                     return Neighbors(kept["indices"], kept["distances"]), float(kept["seconds"])
-        with nullcontext() if len(X) > LARGE else one_thread():
+        with nullcontext() if len(X) > MAX_POINTS_ON_ONE_THREAD else one_thread():
             started = process_time()
-            found = nearest_neighbors(X, size, method="exact")
+            neighbors = nearest_neighbors(X, size, method="exact")
             seconds = process_time() - started
         if keep:
             keep.parent.mkdir(parents=True, exist_ok=True)
             with replacing(keep, overwrite=True) as part, part.open("wb") as file:
-                np.savez(file, indices=found.indices, distances=found.distances, seconds=seconds)
-        return found, seconds
+                np.savez(file, indices=neighbors.indices, distances=neighbors.distances, seconds=seconds)
+        return neighbors, seconds
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for the kernels and for scikit-learn: small problems are faster so, and times comparable."""
+    """One thread for the kernels and for scikit-learn: faster on small problems, and times are comparable."""
     from threadpoolctl import threadpool_limits
 
     before = numba.get_num_threads()

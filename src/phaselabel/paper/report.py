@@ -2,12 +2,20 @@
 
 import base64
 import html
+import math
 import re
 import struct
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from phaselabel.paper.figures import Figure
+
+#: Two means agree if they differ by at most 2 standard errors.
+MAX_STANDARD_ERRORS = 2.0
+
+#: The longest line of the Markdown page, tables and links excepted.
+LINE_WIDTH = 120
 
 COLUMNS = (
     "method",
@@ -32,15 +40,20 @@ READING = """\
 
 - **accuracy**: mean (standard deviation) over the runs of the percentage right among the *unlabelled*
   points; **of all points** counts the labelled ones too. The paper does not say which it counts. Its
-  tables have k-means, which knows no labels, and its own method in one column, so most likely all.
+  tables have k-means, which knows no labels, and its own method in one column, so most likely all:
+  every comparison with the print counts all points.
+- A run **agrees** with the print if the two means differ by at most two standard errors of the
+  difference. The standard error of the print follows from its standard deviation, its number of runs
+  and the rounding of the printed figure.
 - **paper's run**: the printed update from a random start, with the printed step and number of sweeps.
   **printed energy**: the gradient of the printed energy, which counts each pair twice and so has twice
   the smoothing of the printed update; that is ε·√2, μ/√2 and dt·√2 in our form, exactly. **ours**: the
   paper's graph, ε and μ, with this package's defaults for everything else (start at the hub, a step for
-  each vertex, stop when done). **nothing set**: `GinzburgLandauClassifier()`, which takes ten neighbours,
-  ε = 1 and μ = 30 whatever the data.
-- **N** counts other points, never the point itself. All graphs are exact, and real data are searched
-  once for all runs.
+  each vertex, stop when done). **the graph alone**: `GinzburgLandauClassifier(evidence=None)`, which takes
+  ten neighbours, ε = 1 and μ = 30 whatever the data.
+- **N** counts other points, not the point itself. The paper's N may count the point, so N - 1 is run
+  as well, for the flows and the cited methods. All graphs are exact, and real data are searched once
+  for all runs.
 - Times are seconds of the processor, medians over the runs, so that they don't depend on what else the
   machine was doing. Every method had one thread: on a quiet machine its time is what the clock shows.
   **graph** is one search for the largest N of the experiment, the cores' seconds added up, and the
@@ -48,8 +61,8 @@ READING = """\
   points are fixed, as the graph is.
 - ***reported***: figures of the paper, or cited by it, on its machine and draws; nothing in that column
   was measured here.
-- Each run draws points, labels, start and clustering from four independent random streams. Nothing was
-  tuned on these draws.
+- Each run draws points, labels, start and clustering from four independent random streams. The
+  parameters of the paper's runs are printed ones and were not tuned.
 - Baselines: scikit-learn with its defaults on the labelled rows, or on the same graph for spectral
   clustering (k-means on the first K eigenvectors of L_s) and `LabelSpreading`. k-means takes the best of
   ten starts, and one start above 10,000 points. Clusters get the names that make most points right.
@@ -61,51 +74,63 @@ def markdown(doc: dict[str, Any], figures: dict[str, Sequence[Figure]], folder: 
     parts = ["# The paper, reproduced", INTRODUCTION + "\n" + overview(doc), READING]
     for experiment in doc["experiments"]:
         parts.append(section(experiment))
-        parts += [
-            f"![{figure.caption}]({folder}/{figure.name}.png)\n\n*{figure.caption}*\n"
-            for figure in figures.get(experiment["experiment"], ())
-            if figure.shareable
-        ]
+        for figure in figures.get(experiment["experiment"], ()):
+            caption = _wrapped(f"*{figure.caption}*" + _reason(figure))
+            link = f"![{experiment['title']}]({folder}/{figure.name}.png)\n\n"
+            parts.append(caption if figure.withheld else link + caption)
     parts += [f"## {name}\n\nNot run: {why}\n" for name, why in doc["absent"].items()]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def overview(doc: dict[str, Any]) -> str:
-    """The main figures in one table."""
-    rows = [
-        [
-            experiment["title"],
-            *(
-                _pair(_row(experiment, variant))
-                for variant in ("paper", "printed-energy", "ours", "defaults")
-            ),
-            (_reported(experiment, "paper") or _reported(experiment, "binary") or "pictures").split(",")[0],
+    """The main results in one table."""
+    rows, readings = [], []
+    for experiment in doc["experiments"]:
+        reading = f", N = {experiment['main_n_neighbors']} †" if experiment["main_reading"] else ""
+        readings += [f"† {experiment['main_reading']}"] if reading else []
+        measured = [
+            _with_error(_row(experiment, variant))
+            for variant in ("paper", "printed-energy", "ours", "defaults")
         ]
-        for experiment in doc["experiments"]
-    ]
-    heads = ("accuracy, %", "paper's run", "printed energy", "ours", "nothing set", "*reported*")
-    return _table(heads, rows) + "\n\nMeans: of the unlabelled points / of all points.\n"
+        # Figures for other tasks stand in the tables below, in the row of that task.
+        cited = _reported(experiment, "paper") or ("other tasks" if experiment["reported"] else "pictures")
+        rows.append([experiment["title"] + reading, *measured, cited.split(",")[0]])
+    heads = (
+        "accuracy, % of all points",
+        "paper's run",
+        "printed energy",
+        "ours",
+        "the graph alone",
+        "*reported*",
+    )
+    note = "Means over the runs ± standard errors; reported: mean (standard deviation)."
+    return "\n\n".join([_table(heads, rows), note, *map(_wrapped, readings)]) + "\n"
 
 
 def section(experiment: dict[str, Any]) -> str:
-    """One experiment: its recipe, its table, where it differs from the print and why."""
-    lines = [
-        f"## {experiment['title']}",
-        f"{experiment['points']:,} points, {experiment['classes']} classes, {experiment['labels']:,} labels; "
-        f"{experiment['recipe']}. {experiment['results'][0]['runs']} runs, seed {experiment['seed']}.",
-        table(experiment),
-    ]
-    remarks = [*differences(experiment), *experiment["notes"]]
-    lines += ["\n".join(f"- {remark}" for remark in remarks)] if remarks else []
-    stood = experiment["ran_on"]
-    lines.append(
-        f"Ran on {stood['machine']}, processes side by side: {stood['processes']}; {stood['versions']}."
+    """One experiment: its recipe, its table, and its differences from the print."""
+    counts = (
+        f"{experiment['points']:,} points, {experiment['classes']} classes, {experiment['labels']:,} labels"
     )
-    return "\n\n".join(lines) + "\n"
+    runs = f"{experiment['results'][0]['runs']} runs, seed {experiment['seed']}"
+    ran_on = experiment["ran_on"]
+    made_with = (
+        f"Ran on {ran_on['machine']}, processes in parallel: {ran_on['processes']}; {ran_on['versions']}; "
+        f"commit {ran_on['commit'] or 'not known'}, source {ran_on['source']}."
+    )
+    remarks = [*differences(experiment), experiment["main_reading"], *experiment["notes"]]
+    parts = [
+        f"## {experiment['title']}",
+        _wrapped(f"{counts}; {experiment['recipe']}. {runs}."),
+        table(experiment),
+        "\n".join(_wrapped(remark, "- ") for remark in remarks if remark),
+        _wrapped(made_with),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def table(experiment: dict[str, Any]) -> str:
-    """Every method that was run, then what is only cited."""
+    """Every method that was run, then the figures that are only cited."""
     rows = []
     for row in experiment["results"]:
         cited = _reported(experiment, row["variant"])
@@ -122,37 +147,43 @@ def table(experiment: dict[str, Any]) -> str:
                 cited,
             ]
         )
-    run = {row["variant"] for row in experiment["results"]}
+    variants = {row["variant"] for row in experiment["results"]}
     rows += [
         [cited["method"], *["–"] * 7, _reported(experiment, variant)]
         for variant, cited in experiment["reported"].items()
-        if variant not in run
+        if variant not in variants
     ]
     return _table(COLUMNS, rows)
 
 
 def differences(experiment: dict[str, Any]) -> list[str]:
-    """A sentence for every printed figure of the paper's own method that our run of it misses."""
+    """A sentence for every run of the paper's own method: by how much it differs from the print.
+
+    All points count, and the difference is judged by standard errors; see ``READING``.
+    """
     sentences = []
-    for variant in ("paper", "paper-adaptive"):
-        cited = experiment["reported"].get(variant)
+    pairs = [("paper",) * 2, ("paper-adaptive",) * 2, ("printed-energy", "paper"), ("binary-sizes",) * 2]
+    for variant, printed in pairs:
+        cited = experiment["reported"].get(printed)
         rows = [row for row in experiment["results"] if row["variant"] == variant]
-        for row in rows if cited else ():
-            gap = row["accuracy"]["mean"] - cited["accuracy"]
-            gap_all = row["accuracy_all"]["mean"] - cited["accuracy"]
-            reading = f" with N = {row['n_neighbors']} others" if len(rows) > 1 else ""
-            verdict = "agree" if min(abs(gap), abs(gap_all)) <= 0.3 else "disagree"
-            sentences.append(
-                f"{row['title']}{reading} and the print {verdict}: "
-                f"{row['accuracy']['mean']:.2f} of the unlabelled and "
-                f"{row['accuracy_all']['mean']:.2f} of all points against {cited['accuracy']:.1f} "
-                f"({gap:+.2f}, {gap_all:+.2f})."
-            )
+        sentences += [_difference(row, cited, len(rows) > 1) for row in rows if cited]
     return sentences
 
 
+def _difference(row: dict[str, Any], cited: dict[str, Any], several_readings: bool) -> str:
+    mean, error = row["accuracy_all"]["mean"], row["accuracy_all"]["standard_error"]
+    gap = mean - cited["accuracy"]
+    name = row["title"] + (f", N = {row['n_neighbors']}" if several_readings else "")
+    measured = f"{name}: {mean:.2f} % of all points against {cited['printed']} in print, {gap:+.2f}"
+    if error is None or cited["standard_error"] is None:
+        return f"{measured}. Without a standard error there is no verdict."
+    combined = math.hypot(error, cited["standard_error"])
+    verdict = "they agree" if abs(gap) <= MAX_STANDARD_ERRORS * combined else "they disagree"
+    return f"{measured}, {abs(gap) / combined:.1f} standard errors of {combined:.2f}: {verdict}."
+
+
 def web_page(doc: dict[str, Any], figures: dict[str, Sequence[Figure]]) -> str:
-    """The whole report with all pictures in one file."""
+    """The report with all pictures in one file."""
     body = [_to_html("# The paper, reproduced\n\n" + INTRODUCTION + "\n" + overview(doc))]
     for experiment in doc["experiments"]:
         body.append(_to_html(section(experiment)))
@@ -184,13 +215,13 @@ def _picture(figure: Figure) -> str:
     data = base64.b64encode(figure.png).decode("ascii")
     caption = html.escape(figure.caption)
     width, height = struct.unpack(">II", figure.png[16:24])
-    kind = ' class="wide"' if width > 2 * height else ""  # scrolls on a narrow screen, rather than shrinks
+    kind = ' class="wide"' if width > 2 * height else ""  # a narrow screen scrolls it instead of shrinking it
     image = f'<img{kind} alt="{caption}" src="data:image/png;base64,{data}">'
     return f'<figure><div class="scroll">{image}</div><figcaption>{caption}</figcaption></figure>'
 
 
 def _to_html(text: str) -> str:
-    """The few forms of Markdown that this page uses: headings, tables, lists, paragraphs."""
+    """Convert the Markdown of this page: headings, tables, lists, paragraphs."""
     blocks = []
     for block in re.split(r"\n\n+", text.strip()):
         if block.startswith("#"):
@@ -227,10 +258,26 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _row(experiment: dict[str, Any], variant: str) -> dict[str, Any] | None:
-    """A variant's row on the experiment's main graph."""
+    """The row of a variant on the main graph of the experiment."""
     rows = [row for row in experiment["results"] if row["variant"] == variant]
     main = [row for row in rows if row["n_neighbors"] == experiment["main_n_neighbors"]]
-    return (main or rows or [None])[0]
+    return next(iter(main or rows), None)
+
+
+def _wrapped(text: str, bullet: str = "") -> str:
+    """A paragraph, or an item of a list, in lines of at most ``LINE_WIDTH`` characters."""
+    return textwrap.fill(
+        text,
+        LINE_WIDTH,
+        initial_indent=bullet,
+        subsequent_indent=" " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _reason(figure: Figure) -> str:
+    return f" This figure is in `paper.html` only: {figure.withheld}." if figure.withheld else ""
 
 
 def _mean(row: dict[str, Any]) -> str:
@@ -238,8 +285,11 @@ def _mean(row: dict[str, Any]) -> str:
     return f"{row['accuracy']['mean']:.2f}{spread}"
 
 
-def _pair(row: dict[str, Any] | None) -> str:
-    return f"{row['accuracy']['mean']:.2f} / {row['accuracy_all']['mean']:.2f}" if row else "–"
+def _with_error(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "–"
+    error = row["accuracy_all"]["standard_error"]
+    return f"{row['accuracy_all']['mean']:.2f}" + ("" if error is None else f" ± {error:.2f}")
 
 
 def _reported(experiment: dict[str, Any], variant: str) -> str:
@@ -249,9 +299,7 @@ def _reported(experiment: dict[str, Any], variant: str) -> str:
     spread = f" ({cited['std']:g})" if cited["std"] is not None else ""
     best = f", best {cited['best']:.1f}" if cited["best"] is not None else ""
     seconds = f", {cited['seconds']:g} s" if cited["seconds"] is not None else ""
-    # One decimal as printed, or two where there are two.
-    accuracy = f"{cited['accuracy']:.2f}".removesuffix("0")
-    return f"{accuracy}{spread}{best}{seconds}"
+    return f"{cited['printed']}{spread}{best}{seconds}"
 
 
 def _seconds(value: float | None) -> str:

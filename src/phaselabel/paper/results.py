@@ -1,4 +1,4 @@
-"""Records in, a document of stable shape out: the JSON that the tables, the page and the tests read."""
+"""Records in, a JSON document of stable shape out; tables, pages and tests read it."""
 
 import json
 import os
@@ -12,21 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from phaselabel.atomic import replacing
-from phaselabel.paper.methods import methods
-from phaselabel.paper.problem import Bench
-from phaselabel.paper.trials import Record
+from phaselabel.io.atomic import replacing
+from phaselabel.paper.methods import Method, methods
+from phaselabel.paper.probe import probe
+from phaselabel.paper.problem import Experiment
+from phaselabel.paper.provenance import commit, source_digest
+from phaselabel.paper.recipes import Reported
+from phaselabel.paper.remarks import remarks
+from phaselabel.paper.runs import Record
 
-#: Raised when a field of the document changes its meaning or goes away.
-SCHEMA = 1
+#: The version of the document; it grows when a field changes its meaning or is removed.
+SCHEMA = 2
 
 PACKAGES = ("phaselabel", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def summarize(bench: Bench, records: Sequence[Record], jobs: int = 1) -> dict[str, Any]:
-    """One experiment: its parameters, a result for every method, and what was printed."""
-    recipe = bench.recipe
-    problem = bench.problem(0)
+def summarize(experiment: Experiment, records: Sequence[Record], jobs: int = 1) -> dict[str, Any]:
+    """One experiment: its parameters, a result for every method, and the printed figures."""
+    recipe = experiment.recipe
+    problem = experiment.problem(0)
     results = [
         _result(recipe.name, method, [record for record in records if record.key[1:] == method.key])
         for method in methods(recipe)
@@ -40,16 +44,24 @@ def summarize(bench: Bench, records: Sequence[Record], jobs: int = 1) -> dict[st
         "points": len(problem.y),
         "classes": problem.n_classes,
         "labels": int(problem.known.sum()),
-        "seed": bench.seed,
+        "seed": experiment.seed,
         "main_n_neighbors": recipe.n_neighbors[0],
+        "main_reading": recipe.main_reading,
         "results": results,
-        "reported": {variant: asdict(cited) for variant, cited in recipe.reported.items()},
-        "notes": list(recipe.notes),
-        "ran_on": {"machine": machine(), "processes": jobs, "versions": versions(PACKAGES)},
+        "reported": {variant: reported(cited) for variant, cited in recipe.reported.items()},
+        "notes": [*remarks(experiment, results), *recipe.notes],
+        "ran_on": {
+            "machine": machine(),
+            "processes": jobs,
+            "versions": versions(PACKAGES),
+            "commit": commit(),
+            "source": source_digest(),
+            "probe": probe(),
+        },
     }
 
 
-def _result(experiment: str, method: Any, records: Sequence[Record]) -> dict[str, Any]:
+def _result(experiment: str, method: Method, records: Sequence[Record]) -> dict[str, Any]:
     sweeps = [record.sweeps for record in records if record.sweeps is not None]
     graph = [record.graph_seconds for record in records if record.graph_seconds is not None]
     return {
@@ -70,17 +82,24 @@ def _result(experiment: str, method: Any, records: Sequence[Record]) -> dict[str
     }
 
 
-def _spread(values: Sequence[float]) -> dict[str, float]:
+def reported(cited: Reported) -> dict[str, Any]:
+    """A cited figure for the document."""
+    return asdict(cited) | {"accuracy": cited.accuracy, "standard_error": cited.standard_error}
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | None]:
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return {
         "mean": float(np.mean(values)),
-        "std": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0,
+        "std": std,
+        "standard_error": None if std is None else std / len(values) ** 0.5,
         "min": float(np.min(values)),
         "max": float(np.max(values)),
     }
 
 
 def document(experiments: Sequence[dict[str, Any]], absent: dict[str, str], command: str) -> dict[str, Any]:
-    """Everything that was run, and why the rest was not."""
+    """The results of all experiments, and the reasons why others were not run."""
     return {
         "schema": SCHEMA,
         "command": command,
@@ -115,21 +134,21 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def machine() -> str:
-    """What the run stood on; no name and no path of the machine."""
+    """Cores, processor and system; neither name nor paths of the machine."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        found = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text(encoding="utf-8"))
-        model = found.group(1).strip() if found else model
+        match = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text(encoding="utf-8"))
+        model = match.group(1).strip() if match else model
     return f"{os.cpu_count()} cores ({model}), {platform.system()}"
 
 
 def versions(packages: Sequence[str]) -> str:
-    """Python and the packages that took part."""
-    found = [f"Python {platform.python_version()}"]
+    """The versions of Python and of some packages."""
+    listed = [f"Python {platform.python_version()}"]
     for package in packages:
         try:
-            found.append(f"{package} {version(package)}")
+            listed.append(f"{package} {version(package)}")
         except PackageNotFoundError:
-            found.append(f"{package} (not installed)")
-    return ", ".join(found)
+            listed.append(f"{package} (not installed)")
+    return ", ".join(listed)

@@ -1,7 +1,9 @@
-"""An image and a few marks in, a label and a confidence for every pixel out; nobody else knows a pixel."""
+"""An image and a few marks in, a label and a confidence for every pixel out; only this room knows pixels."""
 
-from phaselabel.segmentation.files import read_image, read_marks
+from phaselabel.segmentation.image_files import read_image
+from phaselabel.segmentation.mark_files import read_marks
 from phaselabel.segmentation.marks import Marks
-from phaselabel.segmentation.pipeline import Segmentation, segment
+from phaselabel.segmentation.segmentation import Segmentation
+from phaselabel.segmentation.segmenter import Segmenter, segment
 
-__all__ = ["Marks", "Segmentation", "read_image", "read_marks", "segment"]
+__all__ = ["Marks", "Segmentation", "Segmenter", "read_image", "read_marks", "segment"]

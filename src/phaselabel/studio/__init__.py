@@ -1,1 +1,1 @@
-"""A picture to draw on or items to ask about in, labels for everything out: a page on one's own machine."""
+"""A picture to draw on or items to label in, labels for everything out: a page in the browser."""

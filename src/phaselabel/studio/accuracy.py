@@ -1,103 +1,150 @@
-"""How guesses fared when they were asked about in; the confidence of every label and of all of them out."""
+"""Guesses that answers confirmed or refuted in; the confidence of every label and the accuracy of all out."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-#: log-odds of a right label = θ₀ + θ₁ (2 share - 1) + θ₂ logit(backing): what θ is before any answer, and the
-#: standard deviations around it. Chosen on simulated conversations about eleven data sets.
-PRIOR, LOOSE = (3.0, 1.5, 2.5), (2.5, 1.0, 1.0)
+#: log-odds of a right label = θ₀ + θ₁ (2 share - 1) + θ₂ logit(backing).
+#: The mean of θ before any answer; chosen on simulated runs over ten data sets.
+PRIOR_MEAN = (1.5, 1.5, 2.5)
 
-#: The i-th of m answers counts (i / m) to this power: it was about labels that knew less.
-FORGETTING = 4
+#: The standard deviation of each part of θ before any answer.
+PRIOR_DEVIATION = (2.5, 2.0, 0.5)
 
-#: Draws from the posterior, and items over which each is averaged.
-DRAWS, SAMPLE = 200, 2000
+#: The i-th of m answers has the weight (i / m) to this power: earlier guesses came from fewer labels.
+RECENCY_POWER = 2
+
+#: Draws of θ from its posterior distribution.
+N_DRAWS = 200
+
+#: At most this many items are averaged for each draw.
+MAX_AVERAGED = 2000
+
+#: Newton steps to the most likely θ, at most.
+MAX_STEPS = 60
+
+#: An estimate says something after at least this many checked guesses.
+MIN_CHECKED = 10
+
+#: An estimate says something if its interval is at most this wide.
+MAX_WIDTH = 0.3
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The share of right labels, and the interval in which it lies with 95 % probability."""
+    """The share of right labels, and the interval that holds it with 95 % probability.
+
+    Attributes
+    ----------
+    mean, low, high : float
+        The expected share and the ends of the interval.
+    answers : int
+        The number of guesses that answers have checked.
+    """
 
     mean: float
     low: float
     high: float
     answers: int
 
+    @property
+    def conclusive(self) -> bool:
+        """Whether the estimate says something; before that it is too early to tell."""
+        narrow = self.high - self.low <= MAX_WIDTH
+        return narrow and (self.answers >= MIN_CHECKED or self.low == self.high)
+
+
+class CheckedGuess(NamedTuple):
+    """What was guessed for an item before its answer, and whether the guess was right."""
+
+    share: float
+    backing: float
+    right: bool
+
 
 def estimate(
     share: NDArray[np.float64],
     backing: NDArray[np.floating],
     known: NDArray[np.bool_],
-    past: list[tuple[float, float, bool]],
+    checked: list[CheckedGuess],
     n_classes: int,
 ) -> tuple[Estimate, NDArray[np.float64]]:
-    """How many labels are right, judged by how often guesses were right when they were asked about.
+    """Estimate how many labels are right from how often guesses were right when answers came.
 
-    Questions are asked where labels are worst, so how often their guesses are right says little about the
-    others, unless one allows for what made them questions. That is how well their region is backed by
-    answers (:class:`~phaselabel.query.Hearing`), and nothing else: among items of equal backing it is as good
-    as chance who is asked. So the log-odds of being right are a line in the backing and in the item's own
-    vote; every answer is an observation, and the posterior is averaged over all items.
+    Questions are chosen where labels are worst, so the share of right guesses among them says little about
+    the other items. They are chosen by one number only, the backing of a region by answers: among items of
+    equal backing the choice is as good as random. So the log-odds of a right label are a linear function of
+    the backing and of the vote of the item's neighbours. Every answer is an observation, and the posterior
+    distribution is averaged over all items.
 
     Parameters
     ----------
     share : ndarray
-        The share of every item's own class in its neighbours' vote; NaN where no label reaches.
+        The share of each item's own class in the vote of its neighbours; NaN where there is no label.
     backing : ndarray
-        How well its region is backed.
+        How well the region of each item is backed by answers.
     known : ndarray of bool
-        Which items have been answered.
-    past : list of (share, backing, right)
-        What was guessed before each answer, in their order.
+        Which items have an answer.
+    checked : list of CheckedGuess
+        One entry per answer to an item with a guess, in the order of the answers.
     n_classes : int
-        How many classes there are.
+        The number of classes.
 
     Returns
     -------
-    Estimate
-        For all items.
+    estimate : Estimate
+        The accuracy over all items.
     confidence : ndarray
-        Of each item.
+        The probability of each label to be right; 1 for answers, 0 where there is no label.
+
+    Examples
+    --------
+    >>> share, backing, known = np.full(100, 0.9), np.full(100, 0.5), np.zeros(100, bool)
+    >>> half_right = [CheckedGuess(0.9, 0.5, k % 2 == 0) for k in range(30)]
+    >>> overall, confidence = estimate(share, backing, known, half_right, n_classes=3)
+    >>> overall.low < 0.5 < overall.high
+    True
     """
-    theta, covariance = _posterior(past)
-    reached = np.isfinite(share)
-    place = _places(np.where(reached, share, 0.5), backing)
-    odds = np.maximum(expit(place @ theta), 1 / max(n_classes, 1))
-    confidence = np.where(known, 1.0, np.where(reached, odds, 0.0))
-    open_ = np.flatnonzero(reached & ~known)
-    if not len(open_):
+    theta, covariance = _posterior(checked)
+    labelled = np.isfinite(share)
+    x = _regressors(np.where(labelled, share, 0.5), backing)
+    right = np.maximum(expit(x @ theta), 1 / max(n_classes, 1))
+    confidence = np.where(known, 1.0, np.where(labelled, right, 0.0))
+    unknown = np.flatnonzero(labelled & ~known)
+    if not len(unknown):
         mean = float(confidence.mean())
-        return Estimate(mean, mean, mean, len(past)), confidence
-    some = place[open_[:: max(1, len(open_) // SAMPLE)]]
-    noise = np.random.default_rng(0).standard_normal((DRAWS, len(theta)))
-    drawn = theta + noise @ np.linalg.cholesky(covariance).T
-    means = float(known.mean()) + len(open_) / len(share) * expit(some @ drawn.T).mean(axis=0)
+        return Estimate(mean, mean, mean, len(checked)), confidence
+    sample = x[unknown[:: max(1, len(unknown) // MAX_AVERAGED)]]
+    noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(theta)))
+    draws = theta + noise @ np.linalg.cholesky(covariance).T
+    means = float(known.mean()) + len(unknown) / len(share) * expit(sample @ draws.T).mean(axis=0)
     low, high = np.quantile(means, [0.025, 0.975])
-    return Estimate(float(means.mean()), float(low), float(high), len(past)), confidence
+    return Estimate(float(means.mean()), float(low), float(high), len(checked)), confidence
 
 
-def _posterior(past: list[tuple[float, float, bool]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _posterior(checked: list[CheckedGuess]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The most likely θ, and the covariance around it."""
-    weights = (np.arange(1, len(past) + 1) / max(len(past), 1)) ** FORGETTING
-    told = np.array([(s, b, float(hit)) for s, b, hit in past]).reshape(-1, 3)
-    x, right = _places(told[:, 0], told[:, 1]), told[:, 2]
-    prior, precision = np.array(PRIOR), np.diag(1 / np.square(LOOSE))
+    weights = (np.arange(1, len(checked) + 1) / max(len(checked), 1)) ** RECENCY_POWER
+    table = np.array([(g.share, g.backing, float(g.right)) for g in checked]).reshape(-1, 3)
+    x, right = _regressors(table[:, 0], table[:, 1]), table[:, 2]
+    prior, precision = np.array(PRIOR_MEAN), np.diag(1 / np.square(PRIOR_DEVIATION))
     theta, hessian = prior, precision
-    for _ in range(60):
+    for _ in range(MAX_STEPS):
         p = expit(x @ theta)
         hessian = (x * (weights * p * (1 - p))[:, None]).T @ x + precision
-        slope = x.T @ (weights * (right - p)) - precision @ (theta - prior)
+        gradient = x.T @ (weights * (right - p)) - precision @ (theta - prior)
         # A step of at most one: far from the solution a full Newton step overshoots.
-        step = np.linalg.solve(hessian, slope)
+        step = np.linalg.solve(hessian, gradient)
         theta = theta + step / max(1.0, float(np.abs(step).max()))
         if np.abs(step).max() < 1e-6:
             break
     return theta, np.asarray(np.linalg.inv(hessian), np.float64)
 
 
-def _places(share: NDArray[np.floating], backing: NDArray[np.floating]) -> NDArray[np.float64]:
+def _regressors(share: NDArray[np.floating], backing: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The columns 1, 2 share - 1, logit(backing)."""
     odds = logit(np.clip(np.asarray(backing, np.float64), 1e-3, 1 - 1e-3))
     return np.column_stack([np.ones(len(odds)), 2 * np.asarray(share, np.float64) - 1, odds])

@@ -1,22 +1,38 @@
-"""Items and answers as they come in, the next best question and everybody's label out: the answering room."""
+"""Items and answers in; the next best question and the label of every item out: the answering workspace."""
 
 import json
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from phaselabel.studio.answers import Answers
-from phaselabel.studio.consequences import Consequences, Standing
+from phaselabel.assess.suspects import rivals_lead
+from phaselabel.studio.answers import Answers, with_rows
+from phaselabel.studio.evidence import GivenProbabilities
 from phaselabel.studio.items import Items
 from phaselabel.studio.project import Project, checked_name
+from phaselabel.studio.updater import LabelUpdater
 
-#: Items of a grid, of a review list, of an inspection.
-GRID, REVIEW, INSPECTED = 20, 24, 60
+#: A grid shows at most this many items.
+MAX_GRID = 20
 
+#: Each list of the review shows at most this many items.
+MAX_REVIEW = 24
+
+#: At most this many selected items are shown.
+MAX_INSPECTED = 60
+
+#: A page of the list has at most this many items.
+MAX_LISTED = 48
+
+#: Confidences are sent to the map in this many steps.
+CONFIDENCE_STEPS = 16
+
+#: The files that can be exported, and their media types.
 EXPORTS = {
     "labels.csv": "text/csv",
     "labels.parquet": "application/vnd.apache.parquet",
@@ -24,103 +40,152 @@ EXPORTS = {
 }
 
 
-class AnsweringRoom:
-    """Takes answers, keeps them, labels everything again and asks on.
+class AnsweringWorkspace:
+    """Record answers, label everything again and ask the next question.
 
-    An answer is confirmed when it is on disk and all labels have followed
-    (:class:`~phaselabel.studio.consequences.Consequences`).
+    An answer is confirmed when it is on disk and all labels have been updated
+    (:class:`~phaselabel.studio.updater.LabelUpdater`).
 
     Parameters
     ----------
     items : Items
-        What is asked about.
+        The items to ask about.
     project : Project
-        Where everything is kept.
-    tell : callable
-        Called with a dict whenever the page should know something.
+        The journal of all actions.
+    publish : callable
+        Called with every event for the page.
     classes : sequence of str
-        Names to begin with.
+        The names of the first classes.
+    evidence : {"auto", None} or GivenProbabilities
+        What speaks besides the graph, as in a fit.
+    annotator : str
+        The name of the user, for exports.
     """
 
-    kind = "answering"
+    mode = "answering"
     exports = EXPORTS
 
     def __init__(
         self,
         items: Items,
         project: Project,
-        tell: Callable[[dict[str, Any]], None] = lambda news: None,
-        classes: Any = (),
+        publish: Callable[[dict[str, Any]], None] = lambda event: None,
+        classes: Sequence[str] = (),
+        evidence: str | GivenProbabilities | None = "auto",
+        annotator: str = "",
     ) -> None:
-        self.items, self.project, self.tell = items, project, tell
+        self._annotator = " ".join(annotator.split())
+        self.items, self.project, self.publish, self._evidence = items, project, publish, evidence
         names = [checked_name(name) for name in classes]
-        # Classes go by their numbers in the journal: those of the first opening come first for ever.
-        self._classes: list[str] = json.loads(project.kept("classes", json.dumps(names)))
-        self.answers = self._replayed()
-        for name in names:
-            if name not in self.answers.names.values():
-                project.record("class", self.answers.checked("class", {"name": name}))
-                self.answers = self._replayed()
-        self._then = Consequences(len(items), tell)
-        # What the map shows of every item, and the version in which that last changed.
-        self._colour_of = np.zeros((2, len(items)), np.uint8)
-        self._drawn, self._version = np.zeros(len(items), np.int64), 0
-        self._painting = threading.Lock()
+        # The journal knows classes by their numbers, so the classes of the first opening always come first.
+        labels = sorted(set(items.known_labels.values()))
+        self._classes: list[str] = [
+            *json.loads(project.first_value("classes", json.dumps(names))),
+            *json.loads(project.first_value("known classes", json.dumps(labels))),
+        ]
+        self.answers = self._replay()
+        for name in dict.fromkeys([*names, *labels]):
+            if name not in self.answers.first_names and name not in self.answers.names.values():
+                project.record("class", {"name": name})
+                self.answers = self._replay()
+        cache = project.path.with_name(f"{project.path.name}-graph")
+        self._updater = LabelUpdater(len(items), publish, cache, evidence)
+        # Class and confidence of every item as the map shows them, and the map version of the last change.
+        self._map_values = np.zeros((2, len(items)), np.uint16)
+        self._map_changed, self._map_version = np.zeros(len(items), np.int64), 0
+        self._map_lock = threading.Lock()
+        self._exported: tuple[int, Any] | None = None  # the version of the last export, and its fitted model
 
     def start(self) -> None:
-        """Build the graph and label what is known, in a thread of its own."""
-        self._then.start(self.items.X, self._begin)
+        """Build the graph and label what is known, in a background thread."""
+        self._updater.start(self.items.X, self._begin)
 
     def prepare(self) -> None:
-        """The same, and wait for it."""
-        self._then.prepare(self.items.X, self._begin)
+        """Build the graph and label what is known, in this thread."""
+        self._updater.prepare(self.items.X, self._begin)
+
+    def settle(self) -> None:
+        """Finish in this thread what otherwise happens in the background after an answer."""
+        self._updater.settle()
 
     def _begin(self) -> None:
-        self._then.follow(self.answers, self.project.number)
-
-    # -- what the page asks
+        self._updater.update(self.answers, self.project.version)
 
     @property
-    def questions(self) -> dict[str, Callable[..., Any]]:
-        """What the page may ask for as JSON."""
-        return {"state": self.state, "grid": self._grid, "review": self._review, "items": self._inspected}
+    def notes(self) -> list[str]:
+        """What the user should know about the project and its source."""
+        return [*self.project.notes, *self.items.notes, *self._evidence_notes()]
+
+    def _evidence_notes(self) -> list[str]:
+        if not isinstance(self._evidence, GivenProbabilities):
+            return []
+        used = [self.answers.names[k] for k in sorted(set(self.answers.known.values()))]
+        missing = [name for name in used if name not in self._evidence.columns]
+        return [f"The evidence has no column {missing[0]!r}, so it is not used."] if missing else []
+
+    @property
+    def description(self) -> list[tuple[str, str]]:
+        """What the items are compared by, as headings and texts."""
+        return self.items.description
+
+    def close(self) -> None:
+        """Close the project. Nothing can be recorded afterwards."""
+        self.project.close()
+
+    # -- requests of the page
+
+    @property
+    def queries(self) -> dict[str, Callable[..., Any]]:
+        """Functions whose result the page can request as JSON."""
+        return {
+            "state": self.state,
+            "grid": self._grid,
+            "review": self._review,
+            "items": self._inspected,
+            "list": self._list,
+        }
 
     @property
     def data(self) -> dict[str, Callable[..., tuple[bytes, str, int]]]:
-        """Bytes the page may ask for, each as (content, type, version)."""
+        """Functions whose bytes the page can request; each returns (content, media type, version)."""
         return {"item": self._item, "map": self._map, "colours": self._colours}
 
     def state(self) -> dict[str, Any]:
-        """All the page needs to show the room."""
-        now, answers = self._then.now, self.answers
+        """Return all that the page needs to show the workspace."""
+        revision = self._updater.revision  # before the snapshot, which may be newer
+        now, answers = self._updater.now, self.answers
         arm = None if now.solution is None else now.solution.arm
         sizes = (
             {}
             if arm is None
             else dict(zip(now.used, np.bincount(arm[arm >= 0], minlength=len(now.used)).tolist()))
         )
-        told = dict.fromkeys(answers.names, 0)
+        answered = dict.fromkeys(answers.names, 0)
         for number in answers.known.values():
-            told[number] += 1
-        guess = now.estimate
+            answered[number] += 1
+        overall = now.estimate
         return {
-            "room": self.kind,
+            "mode": self.mode,
+            "project": self.project.id,
             "title": self.items.title,
-            # The journal may be ahead of the labels for a moment; the page must not take old ones for new.
-            "number": now.number if self._then.ready else self.project.number,
-            "status": self._then.status,
-            "notes": self.items.notes,
+            # The journal can be ahead of the labels for a moment: this is the version of the labels.
+            "version": now.version if self._updater.ready else self.project.version,
+            "revision": revision,
+            "assessed": now.assessed == now.version,
+            "status": self._updater.status,
+            "notes": self.notes,
+            "description": self.description,
             "items": len(self.items),
             "answered": len(answers.known),
             "skipped": len(answers.skipped),
-            "reached": 0 if arm is None else int((arm >= 0).sum()),
-            "accuracy": None if guess is None else {"mean": guess.mean, "low": guess.low, "high": guess.high},
+            "labelled": 0 if arm is None else int((arm >= 0).sum()),
+            "accuracy": (None if overall is None else {**asdict(overall), "conclusive": overall.conclusive}),
             "classes": [
                 {
                     "id": k,
                     "name": name,
                     "color": answers.colors[k],
-                    "answered": told[k],
+                    "answered": answered[k],
                     "size": sizes.get(k, 0),
                 }
                 for k, name in answers.names.items()
@@ -131,114 +196,184 @@ class AnsweringRoom:
             "exports": list(self.exports),
         }
 
-    def do(self, kind: Any, body: Any, mark: str | None = None) -> dict[str, Any]:
-        """Check, keep on disk, label everything again."""
-        with self._then.turn():
+    def act(self, kind: Any, body: Any, request_id: str | None = None) -> dict[str, Any]:
+        """Check an action, record it on disk, label everything again and return the new state."""
+        with self._updater.exclusive():
             if kind in ("undo", "redo"):
-                self.project.record(kind, {}, mark)
+                self.project.record(kind, {}, request_id)
             else:
                 entry = self.answers.checked(kind, body)
-                if kind == "answer":
-                    entry |= self._then.guesses(entry["rows"])
-                self.project.record(kind, entry, mark)
-            self.answers = self._replayed()
-            self._then.follow(self.answers, self.project.number, self._reopened(kind))
+                # Items selected on the map were not chosen by their backing, so their guesses say nothing
+                # about the accuracy of others.
+                if kind == "answer" and not body.get("keep_answers"):
+                    entry |= self._updater.guesses(entry["rows"])
+                if kind == "answer" and self._annotator:
+                    entry["by"] = self._annotator
+                self.project.record(kind, self._with_ids(entry), request_id)
+            self.answers = self._replay()
+            self._updater.update(self.answers, self.project.version, self._reopened(kind))
             state = self.state()
-        self._then.wake()
-        self.tell({"changed": state["number"]})
+        self._updater.wake()
+        self.publish({"changed": state["version"]})
         return state
 
-    def take(self, data: bytes, mark: str | None = None) -> dict[str, Any]:
-        """Nothing to bring in here."""
-        raise ValueError("Labels that are known already come in with --label.")
+    def import_file(self, data: bytes, request_id: str | None = None) -> dict[str, Any]:
+        """Refuse: there is no file to import here."""
+        raise ValueError("Labels that are known already are read with --label.")
 
     def export(self, name: str) -> bytes:
-        """One of the files in ``exports``."""
-        with self._then.turn():
-            self._then.complete()
-            now, answers = self._then.now, self.answers
-        if now.solution is None or now.confidence is None:
-            raise ValueError("There are no labels yet; answer a question first.")
+        """Return one of the files in ``exports``, from a fit to the present answers."""
+        with self._updater.exclusive():
+            answers, version = self.answers, self.project.version
+            if not answers.known:
+                raise ValueError("There are no labels yet; answer a question first.")
+            model = self._fitted(answers, version)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / name
             if name == "model.zip":
-                self._save_model(path, answers)
+                self._save_model(path, model)
             else:
-                self._save_labels(path, now, answers)
+                self._save_labels(path, model, answers)
             return path.read_bytes()
 
-    # -- behind the page
+    def _fitted(self, answers: Answers, version: int) -> Any:
+        """What ``fit`` and ``phaselabel label`` give on the same answers, the same for all files."""
+        from phaselabel.estimators.classifier import GinzburgLandauClassifier
 
-    def _replayed(self) -> Answers:
-        return Answers.after(self.project.actions, len(self.items), self._classes, self.items.given)
+        if self._exported is None or self._exported[0] != version:
+            y = np.array(self._answered(answers), object)
+            evidence: Any = self._evidence
+            if isinstance(evidence, GivenProbabilities):
+                evidence = evidence.of(sorted({name for name in y if name is not None}))
+            model = GinzburgLandauClassifier(unlabeled=None, evidence=evidence)
+            self._exported = version, model.fit(self.items.X, y)
+        return self._exported[1]
+
+    def _answered(self, answers: Answers) -> list[str | None]:
+        """The class name of every answered item, None for the others."""
+        known = answers.known
+        return [answers.names[known[i]] if i in known else None for i in range(len(self.items))]
+
+    # -- helpers
+
+    def _replay(self) -> Answers:
+        actions, items = self.project.actions, self.items
+        return Answers.replay(actions, len(items), self._classes, items.known_labels, items.ids)
 
     def _reopened(self, kind: str) -> list[int]:
-        """What was just taken back is asked again."""
+        """The item whose answer was just undone: it is asked about again."""
         if kind != "undo" or not self.project.undone:
             return []
         body = self.project.undone[-1].body
+        if self.items.ids is not None:
+            body = with_rows(body, {number: row for row, number in enumerate(self.items.ids)})
         return [row for row in body.get("rows", [])[:1] if row not in self.answers.known]
 
+    def _with_ids(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """An entry as the journal keeps it: with the numbers of items, not their rows."""
+        ids = self.items.ids
+        if ids is None or "rows" not in entry:
+            return entry
+        return {**entry, "rows": [ids[row] for row in entry["rows"]]}
+
     def _question(self) -> dict[str, Any] | None:
-        questions = self._then.now.questions
+        questions = self._updater.now.questions
         return self._described([questions[0]])[0] if questions else None
 
     def _described(self, rows: list[int]) -> list[dict[str, Any]]:
         """Items with what is known or guessed of them."""
-        now, known = self._then.now, self.answers.known
-        out = []
+        now, known = self._updater.now, self.answers.known
+        described = []
         for row in rows:
             arm = -1 if now.solution is None else int(now.solution.arm[row])
-            sure = None if now.confidence is None else float(now.confidence[row])
-            out.append(
+            # Right after an answer the confidences are still those of the labels before it.
+            current = now.confidence is not None and now.assessed == now.version
+            confidence = float(now.confidence[row]) if current and now.confidence is not None else None
+            described.append(
                 {
-                    "item": self.items.shown(row),
+                    "item": self.items.view(row),
                     "guess": now.used[arm] if arm >= 0 else None,
-                    "sure": sure,
+                    "confidence": confidence,
                     "known": known.get(row),
+                    "flag": self.answers.flags.get(row),
+                    "note": self.answers.notes.get(row, ""),
                 }
             )
-        return out
+        return described
 
     def _grid(self) -> dict[str, Any]:
-        """Twenty items of the same guess, around the next question or else around the surest one."""
-        with self._then.turn():
-            now = self._then.now
+        """Similar items of the same guess, around the next question or else around a later one."""
+        with self._updater.exclusive():
+            now = self._updater.now
             if now.solution is None or not now.questions:
                 return {"class": None, "items": []}
             arm = now.solution.arm
-            open_ = (now.labels < 0) & (arm >= 0)
-            open_[self.answers.skipped] = False
+            candidates = (now.labels < 0) & (arm >= 0)
+            candidates[self.answers.skipped] = False
             for seed in now.questions:
                 if arm[seed] < 0:
                     continue
-                rows = self._then.labelling.alike(seed, open_ & (arm == arm[seed]), GRID)
+                rows = self._updater.labelling.alike(seed, candidates & (arm == arm[seed]), MAX_GRID)
                 if len(rows) >= 2:
                     return {"class": now.used[arm[seed]], "items": self._described(rows.tolist())}
             return {"class": None, "items": []}
 
     def _review(self) -> dict[str, Any]:
-        """Answers that their surroundings speak against, and items about which there is most doubt."""
-        with self._then.turn():
-            self._then.complete()
-            now = self._then.now
+        """Answers that contradict their neighbours, and the items of least confidence."""
+        with self._updater.exclusive():
+            self._updater.assess()
+            now = self._updater.now
             if now.solution is None or now.confidence is None:
                 return {"suspects": [], "doubtful": []}
             known = np.flatnonzero(now.labels >= 0)
-            votes = self._then.labelling.votes_on(known.tolist(), now.solution, len(now.used))
-            own = votes[np.arange(len(known)), now.labels[known]].copy()
-            votes[np.arange(len(known)), now.labels[known]] = 0
-            evidence = votes.max(axis=1) - own
-            order = [i for i in np.argsort(-evidence, kind="stable") if evidence[i] > 0][:REVIEW]
+            votes = self._updater.labelling.votes_on(known.tolist(), now.solution, len(now.used))
+            lead = rivals_lead(votes, now.labels[known])
+            order = [i for i in np.argsort(-lead, kind="stable") if lead[i] > 0][:MAX_REVIEW]
             suspects = self._described(known[order].tolist()) if order else []
+            votes[np.arange(len(known)), now.labels[known]] = 0
             for entry, i in zip(suspects, order):
                 entry["rival"] = now.used[int(votes[i].argmax())]
-            doubt = np.where(now.labels < 0, now.confidence, 2)
-            rows = np.argsort(doubt, kind="stable")[: min(REVIEW, int((now.labels < 0).sum()))]
+            confidence = np.where(now.labels < 0, now.confidence, 2)
+            n_doubtful = min(MAX_REVIEW, int((now.labels < 0).sum()))
+            rows = np.argsort(confidence, kind="stable")[:n_doubtful]
             return {"suspects": suspects, "doubtful": self._described(rows.tolist())}
 
+    def _list(
+        self, show: str = "all", of_class: str = "", search: str = "", sort: str = "row", start: str = "0"
+    ) -> dict[str, Any]:
+        """A part of the items: those of a kind and a class that contain some words, sorted."""
+        now, answers = self._updater.now, self.answers
+        n, known = len(self.items), np.zeros(len(self.items), bool)
+        known[list(answers.known)] = True
+        kinds: dict[str, Callable[[], Any]] = {
+            "all": lambda: np.arange(n),
+            "answered": lambda: np.flatnonzero(known),
+            "open": lambda: np.flatnonzero(~known),
+            "skipped": lambda: answers.skipped,
+            "unsure": lambda: [row for row, flag in answers.flags.items() if flag == "unsure"],
+            "rejected": lambda: answers.rejected,
+            "noted": lambda: list(answers.notes),
+        }
+        if show not in kinds or sort not in ("row", "doubt", "sure") or not start.isdecimal():
+            raise ValueError("There is no such list.")
+        rows = np.sort(np.asarray(kinds[show](), np.intp))
+        if of_class:
+            numbers = np.zeros(n, np.int64)
+            if now.solution is not None:
+                numbers = np.array([*now.used, 0], np.int64)[now.solution.arm]
+            for row, number in answers.known.items():
+                numbers[row] = number
+            rows = rows[numbers[rows] == (int(of_class) if of_class.isdecimal() else -1)]
+        if search.strip():
+            rows = self.items.matching(search.strip(), rows)
+        if sort != "row" and now.confidence is not None:
+            sign = 1 if sort == "doubt" else -1
+            rows = rows[np.argsort(sign * now.confidence[rows], kind="stable")]
+        part = rows[int(start) : int(start) + MAX_LISTED].tolist()
+        return {"total": len(rows), "start": int(start), "items": self._described(part)}
+
     def _inspected(self, rows: str = "") -> list[dict[str, Any]]:
-        numbers = [int(row) for row in rows.split(",") if row][:INSPECTED]
+        numbers = [int(row) for row in rows.split(",") if row][:MAX_INSPECTED]
         if any(not 0 <= row < len(self.items) for row in numbers):
             raise ValueError("There is no such item.")
         return self._described(numbers)
@@ -249,56 +384,55 @@ class AnsweringRoom:
         return self.items.picture(int(row)), "image/png", int(row)
 
     def _map(self) -> tuple[bytes, str, int]:
-        positions = self._then.positions
+        positions = self._updater.positions
         places = b"" if positions is None else positions.tobytes()
         return places, "application/octet-stream", 0
 
     def _colours(self, since: str = "0") -> tuple[bytes, str, int]:
-        """Class number and confidence, a byte each, of the items in which one has changed since a version.
+        """Class and confidence of the items in which one has changed since a version of the map.
 
-        First how many these are, then their numbers, their classes, their confidences in 16 steps.
+        The bytes are: the number of these items, their row numbers (uint32 each), their class numbers and
+        their confidences from 0 to 255 (uint16 each).
         """
-        with self._painting:
-            self._paint()
-            rows = np.flatnonzero(self._drawn > (int(since) if since.isdecimal() else 0)).astype(np.uint32)
-            content = np.uint32(len(rows)).tobytes() + rows.tobytes() + self._colour_of[:, rows].tobytes()
-            return content, "application/octet-stream", self._version
+        with self._map_lock:
+            self._update_map()
+            oldest = int(since) if since.isdecimal() else 0
+            rows = np.flatnonzero(self._map_changed > oldest).astype(np.uint32)
+            content = np.uint32(len(rows)).tobytes() + rows.tobytes() + self._map_values[:, rows].tobytes()
+            return content, "application/octet-stream", self._map_version
 
-    def _paint(self) -> None:
-        now = self._then.now
-        fresh = np.zeros_like(self._colour_of)
+    def _update_map(self) -> None:
+        now = self._updater.now
+        values = np.zeros_like(self._map_values)
         if now.solution is not None:
-            fresh[0] = np.array([*now.used, 0], np.uint8)[now.solution.arm]
+            values[0] = np.array([*now.used, 0], np.uint16)[now.solution.arm]
         if now.confidence is not None:
-            fresh[1] = 17 * (15 * now.confidence).round().astype(np.uint8)
-        changed = (fresh != self._colour_of).any(axis=0)
+            top = CONFIDENCE_STEPS - 1
+            values[1] = 255 // top * (top * now.confidence).round().astype(np.uint16)
+        changed = (values != self._map_values).any(axis=0)
         if changed.any():
-            self._version += 1
-            self._colour_of, self._drawn = fresh, np.where(changed, self._version, self._drawn)
+            self._map_version += 1
+            self._map_values = values
+            self._map_changed = np.where(changed, self._map_version, self._map_changed)
 
     # -- files
 
-    def _save_labels(self, path: Path, now: Standing, answers: Answers) -> None:
+    def _save_labels(self, path: Path, model: Any, answers: Answers) -> None:
         import pyarrow as pa
 
-        assert now.solution is not None
-        assert now.confidence is not None
-        names = np.array([*(answers.names[k] for k in now.used), None], object)
-        known = [
-            answers.names[answers.known[i]] if i in answers.known else None for i in range(len(self.items))
-        ]
-        label = getattr(self.items, "label", "label")
+        label = self.items.label
         added = {
-            f"{label}_predicted": pa.array(names[now.solution.arm], pa.string()),
-            f"{label}_confidence": pa.array(now.confidence.round(4)),
-            f"{label}_answered": pa.array(known, pa.string()),
+            f"{label}_predicted": pa.array(model.transduction_.tolist(), pa.string()),
+            f"{label}_confidence": pa.array(model.confidence_.round(4)),
+            f"{label}_answered": pa.array(self._answered(answers), pa.string()),
+            **self._remarks(answers),
         }
         if self.items.table is not None:
-            from phaselabel.tables import write_table
+            from phaselabel.io.tables import write_table
 
             write_table(self.items.table, added, path)
             return
-        column, values = self.items.names()
+        column, values = self.items.identifiers()
         table = pa.table({column: pa.array(values), **added})
         if path.suffix == ".csv":
             from pyarrow import csv
@@ -309,20 +443,31 @@ class AnsweringRoom:
 
             parquet.write_table(table, path)
 
-    def _save_model(self, path: Path, answers: Answers) -> None:
-        from phaselabel import storage
-        from phaselabel.classifier import GinzburgLandauClassifier
+    def _remarks(self, answers: Answers) -> dict[str, Any]:
+        """Who answered and when, what was skipped, flagged or noted: a column for each that occurs."""
+        import pyarrow as pa
 
-        y = np.array(
-            [answers.names[answers.known[i]] if i in answers.known else None for i in range(len(self.items))],
-            object,
-        )
-        with self._then.turn():
-            model = GinzburgLandauClassifier(unlabeled=None).fit(self.items.X, y)
+        flags = {**dict.fromkeys(answers.skipped, "skipped"), **answers.flags}
+        columns = {
+            "flag": flags,
+            "note": answers.notes,
+            "annotator": answers.answered_by,
+            "answered_at": answers.answered_at,
+        }
+        rows = range(len(self.items))
+        return {
+            f"{self.items.label}_{name}": pa.array([entries.get(row) or None for row in rows], pa.string())
+            for name, entries in columns.items()
+            if any(entries.values())
+        }
+
+    def _save_model(self, path: Path, model: Any) -> None:
+        from phaselabel.estimators import saving
+
         extra: dict[str, Any] = {"source": self.items.title}
         if self.items.recipe is not None:
             extra |= {
-                "recipe": vars(self.items.recipe), "label": getattr(self.items, "label", "label"),
+                "recipe": vars(self.items.recipe), "label": self.items.label,
                 "label_type": "string",
             }  # fmt: skip
-        storage.save(model, path, extra=extra)
+        saving.save(model, path, extra=extra)

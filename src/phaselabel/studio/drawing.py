@@ -1,4 +1,4 @@
-"""An image and strokes as they come in, its segmentation after each of them out: the drawing room."""
+"""An image and strokes in, the segmentation after each stroke out: the drawing workspace."""
 
 import io
 import json
@@ -15,19 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation import Marks, output, segment
-from phaselabel.segmentation.marks import import_pillow
+from phaselabel.segmentation import Marks, export, segment
+from phaselabel.segmentation.pictures import import_pillow
 from phaselabel.studio.project import Project
-from phaselabel.studio.strokes import Board
+from phaselabel.studio.strokes import Drawing
 
 log = logging.getLogger(__name__)
 
-#: Where hints are shown at once.
-HINTS = 3
+#: The number of places where a further stroke is suggested.
+N_HINTS = 3
 
-#: Up to so many pixels the page gets a PNG, of larger images a JPEG.
-SMALL = 4_000_000
+#: The page gets a PNG of images with at most this many pixels, and a JPEG of larger ones.
+MAX_PNG_PIXELS = 4_000_000
 
+#: The files that can be exported, and their media types.
 EXPORTS = {
     "labels.png": "image/png",
     "marks.png": "image/png",
@@ -39,10 +40,10 @@ EXPORTS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A segmentation as the export functions of :mod:`phaselabel.segmentation.output` take it."""
+class Result:
+    """A segmentation in the form that :mod:`phaselabel.segmentation.export` exports."""
 
-    number: int
+    version: int
     image: NDArray[Any]
     labels: NDArray[Any]
     confidence: NDArray[np.float32]
@@ -57,26 +58,28 @@ class Found:
     hints: list[list[float]]
 
     def overlay(self, opacity: float = 0.45) -> NDArray[np.uint8]:
-        """The image with every class in its colour."""
-        return output.overlay(self, opacity)
+        """Return the image with every class in its colour."""
+        return export.overlay(self, opacity)
 
 
-class DrawingRoom:
-    """Takes strokes, keeps them, and segments again in a thread of its own.
+class DrawingWorkspace:
+    """Record strokes, and segment again in a background thread.
 
     Parameters
     ----------
     image : ndarray of shape (H, W) or (H, W, B)
         The picture.
     title : str
-        What to call it.
+        The name of the picture.
     project : Project
-        Where everything is kept.
-    tell : callable
-        Called with a dict whenever the page should know something.
+        The journal of all actions.
+    publish : callable
+        Called with every event for the page.
+    **options
+        Options of :func:`~phaselabel.segment`.
     """
 
-    kind = "drawing"
+    mode = "drawing"
     exports = EXPORTS
 
     def __init__(
@@ -84,109 +87,132 @@ class DrawingRoom:
         image: NDArray[Any],
         title: str,
         project: Project,
-        tell: Callable[[dict[str, Any]], None] = lambda news: None,
+        publish: Callable[[dict[str, Any]], None] = lambda event: None,
         **options: Any,
     ) -> None:
-        self.image, self.title, self.project, self.tell = image, title, project, tell
+        self.image, self.title, self.project, self.publish = image, title, project, publish
         self.shape = (int(image.shape[0]), int(image.shape[1]))
-        self.board = Board.after(project.actions, self.shape)
-        self.found: Found | None = None
+        self.drawing = self._replay()
+        self.result: Result | None = None
         self.status = "preparing"
         self._options = options
-        self._wanted = threading.Condition()
-        self._dirty = True
+        self._changed = threading.Condition()
+        self._outdated = True
         self._segmentation: Any = None
         self._thread = threading.Thread(target=self._work, name="studio-drawing", daemon=True)
 
     def start(self) -> None:
-        """Build the graph and go on segmenting."""
+        """Build the graph and segment after every stroke, in a background thread."""
         self._thread.start()
 
-    # -- what the page asks
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know about the project."""
+        return self.project.notes
 
     @property
-    def questions(self) -> dict[str, Callable[..., Any]]:
-        """What the page may ask for as JSON."""
+    def description(self) -> list[tuple[str, str]]:
+        """What the source is, as headings and texts."""
+        return [("picture", f"{self.title}: {self.shape[1]:,} × {self.shape[0]:,} pixels")]
+
+    def close(self) -> None:
+        """Close the project. Nothing can be recorded afterwards."""
+        self.project.close()
+
+    # -- requests of the page
+
+    @property
+    def queries(self) -> dict[str, Callable[..., Any]]:
+        """Functions whose result the page can request as JSON."""
         return {"state": self.state}
 
     def state(self) -> dict[str, Any]:
-        """All the page needs to show the room."""
-        with self._wanted:
-            board, found, number = self.board, self.found, self.project.number
-        shares = {} if found is None else found.shares
+        """Return all that the page needs to show the workspace."""
+        with self._changed:
+            drawing, result, version = self.drawing, self.result, self.project.version
+        shares = {} if result is None else result.shares
         return {
-            "room": self.kind,
+            "mode": self.mode,
+            "project": self.project.id,
             "title": self.title,
-            "number": number,
+            "version": version,
             "width": self.shape[1],
             "height": self.shape[0],
             "status": self.status,
+            "notes": self.notes,
             "classes": [
-                {"id": k, "name": name, "color": board.colors[k], "share": shares.get(k)}
-                for k, name in board.names.items()
+                {"id": k, "name": name, "color": drawing.colors[k], "share": shares.get(k)}
+                for k, name in drawing.names.items()
             ],
-            "layers": [self._shown(layer) for layer in board.layers],
+            "layers": [visible(layer) for layer in drawing.layers],
             "undo": len(self.project.actions) > 0,
             "redo": len(self.project.undone) > 0,
-            "segmented": None if found is None else found.number,
-            "hints": [] if found is None else found.hints,
+            "segmented": None if result is None else result.version,
+            "hints": [] if result is None else result.hints,
             "exports": list(self.exports),
         }
 
-    def do(self, kind: Any, body: Any, mark: str | None = None) -> dict[str, Any]:
-        """Check, keep on disk, then draw."""
-        with self._wanted:
+    def act(self, kind: Any, body: Any, request_id: str | None = None) -> dict[str, Any]:
+        """Check an action, record it on disk, apply it and return the new state."""
+        with self._changed:
             if kind in ("undo", "redo"):
-                self.project.record(kind, {}, mark)
+                self.project.record(kind, {}, request_id)
             else:
-                self.project.record(kind, self.board.checked(kind, body), mark)
-            return self._changed()
+                self.project.record(kind, self.drawing.checked(kind, body), request_id)
+            return self._apply()
 
-    def take(self, data: bytes, mark: str | None = None) -> dict[str, Any]:
-        """Put the strokes of an uploaded file on top."""
-        with self._wanted:
-            self.project.record("add", self.board.read(data), mark)
-            return self._changed()
+    def import_file(self, data: bytes, request_id: str | None = None) -> dict[str, Any]:
+        """Put the strokes of an uploaded file on top and return the new state."""
+        with self._changed:
+            self.project.record("add", self.drawing.read(data), request_id)
+            return self._apply()
 
     @property
     def data(self) -> dict[str, Callable[..., tuple[bytes, str, int]]]:
-        """Bytes the page may ask for, each as (content, type, version)."""
-        return {"picture": self._picture, "segmentation": self._as_bytes}
+        """Functions whose bytes the page can request; each returns (content, media type, version)."""
+        return {"picture": self._picture, "segmentation": self._label_bytes}
 
     def _picture(self) -> tuple[bytes, str, int]:
         """The image for the page."""
+        return self._encoded(self.image)
+
+    @staticmethod
+    def _encoded(image: NDArray[Any]) -> tuple[bytes, str, int]:
         (image_module,) = import_pillow("PIL.Image")
-        image = self.image if self.image.ndim == 3 else self.image[:, :, None]
-        shown = image_module.fromarray(output.view(image))
-        large = shown.width * shown.height > SMALL
+        image = image if image.ndim == 3 else image[:, :, None]
+        shown = image_module.fromarray(export.view(image))
+        large = shown.width * shown.height > MAX_PNG_PIXELS
         file = io.BytesIO()
         shown.save(
             file, **({"format": "JPEG", "quality": 92} if large else {"format": "PNG", "compress_level": 1})
         )
         return file.getvalue(), "image/jpeg" if large else "image/png", 0
 
-    def _as_bytes(self) -> tuple[bytes, str, int]:
-        """Class numbers and confidences, a byte each: all pixels of the one, then of the other."""
-        found = self.found
-        if found is None:
+    def _label_bytes(self) -> tuple[bytes, str, int]:
+        """The class numbers of all pixels (uint16 each), then the confidences of all pixels (a byte each)."""
+        return self._encoded_labels(self.result)
+
+    @staticmethod
+    def _encoded_labels(result: Result | None) -> tuple[bytes, str, int]:
+        if result is None:
             return b"", "application/octet-stream", -1
-        sure = (255 * found.confidence).round().astype(np.uint8)
-        content = found.labels.astype(np.uint8).tobytes() + sure.tobytes()
-        return content, "application/octet-stream", found.number
+        confidence = (255 * result.confidence).round().astype(np.uint8)
+        content = result.labels.astype(np.uint16).tobytes() + confidence.tobytes()
+        return content, "application/octet-stream", result.version
 
     def export(self, name: str) -> bytes:
-        """One of the files in ``exports``."""
+        """Return one of the files in ``exports``."""
         if name == "strokes.json":
-            return _json(self.board.document())
+            return json_bytes(self.drawing.document(self.title))
         if name == "marks.png":
             return self._marks_picture()
-        found = self.found
-        if found is None:
+        result = self.result
+        if result is None:
             raise ValueError("There is no segmentation yet; mark at least two classes.")
         if name == "coco.json":
-            return _json(output.coco(found, self.title))
+            return json_bytes(export.coco(result, self.title))
         with tempfile.TemporaryDirectory() as folder:
-            paths = output.save(found, folder, self.title)
+            paths = export.save(result, folder, self.title)
             if name == "labels.png":
                 return (Path(folder) / name).read_bytes()
             chosen = [p for p in paths if name == "everything.zip" or p.name.startswith("mask_")]
@@ -195,117 +221,141 @@ class DrawingRoom:
                 for path in chosen:
                     archive.write(path, path.name)
                 if name == "everything.zip":
-                    archive.writestr("strokes.json", _json(self.board.document()))
+                    archive.writestr("strokes.json", json_bytes(self.drawing.document(self.title)))
                     archive.writestr("marks.png", self._marks_picture())
             return file.getvalue()
 
-    # -- behind the page
+    # -- helpers
 
-    def _shown(self, layer: dict[str, Any]) -> dict[str, Any]:
-        return {key: layer[key] for key in ("class", "size", "points", "runs") if key in layer}
+    def _replay(self) -> Drawing:
+        return Drawing.replay(self.project.actions, self.shape)
 
-    def _changed(self) -> dict[str, Any]:
-        self.board = Board.after(self.project.actions, self.shape)
-        self._dirty = True
-        self._wanted.notify_all()
+    def _apply(self) -> dict[str, Any]:
+        self.drawing = self._replay()
+        self._outdated = True
+        self._changed.notify_all()
         state = self.state()
-        self.tell({"changed": state["number"]})
+        self.publish({"changed": state["version"]})
         return state
 
     def _marks_picture(self) -> bytes:
         (image_module,) = import_pillow("PIL.Image")
-        picture = image_module.fromarray(self.board.labels().astype(np.uint8)).convert("P")
-        palette = [0] * 768
-        for k, text in self.board.colors.items():
-            palette[3 * k : 3 * k + 3] = _rgb(text)
-        picture.putpalette(palette)
+        labels = self.drawing.labels()
+        if self.drawing.last > 255:  # more than a palette has
+            picture = image_module.fromarray(labels.astype(np.uint16))
+        else:
+            picture = image_module.fromarray(labels.astype(np.uint8)).convert("P")
+            palette = [0] * 768
+            for k, text in self.drawing.colors.items():
+                palette[3 * k : 3 * k + 3] = rgb(text)
+            picture.putpalette(palette)
         file = io.BytesIO()
         picture.save(file, format="PNG")
         return file.getvalue()
 
     def _work(self) -> None:
-        try:
-            self._prepare()
-        except Exception as error:
-            log.exception("the picture could not be prepared")
-            self._say(f"The picture can't be segmented: {error}")
+        if not self.prepare():
             return
         while True:
-            with self._wanted:
-                while not self._dirty:
-                    self._wanted.wait()
-                self._dirty = False
-                board, number = self.board, self.project.number
-            try:
-                self._segment(board, number)
-            except Exception as error:
-                log.exception("segmenting failed")
-                self._say(f"Segmenting failed: {error}")
+            with self._changed:
+                while not self._outdated:
+                    self._changed.wait()
+            self.segment_once()
 
-    def _prepare(self) -> None:
-        """Build the graph before the first stroke: any two pixels will do as marks for that."""
+    def prepare(self) -> bool:
+        """Build the graph before the first stroke; return whether that was possible."""
+        return self._try(self._build_graph, "The picture can't be segmented")
+
+    def segment_once(self) -> None:
+        """Segment the picture by the present strokes."""
+        with self._changed:
+            self._outdated = False
+            drawing, version = self.drawing, self.project.version
+        self._try(lambda: self._segment(drawing, version), "Segmenting failed")
+
+    def _try(self, step: Callable[[], None], problem: str) -> bool:
+        """Do a step; an error becomes a sentence for the page."""
+        try:
+            step()
+        except Exception as error:
+            if not isinstance(error, ValueError):
+                log.exception(problem)
+            self._set_status(f"{problem}: {str(error).rstrip('.')}.")
+            return False
+        return True
+
+    def _build_graph(self) -> None:
+        """Build the graph. It does not depend on the marks, so any two pixels serve."""
         height, width = self.shape
         corners = np.zeros(self.shape, np.int32)
         corners[0, 0], corners[height - 1, width - 1] = 1, 2
+        if (self.image == self.image[0, 0]).all():
+            # Without any difference in colour, what is left to compare is the place.
+            self._options = {"position": 1.0, **self._options}
         self._segmentation = segment(
             self.image,
-            _marks(corners, [1, 2]),
+            marks_of(corners, [1, 2]),
             progress=self._progress,
             **self._options,
         )
 
     def _progress(self, stage: str, share: float) -> None:
         if self._segmentation is None:
-            self._say(
-                {"features": "looking at the pixels", "neighbours": "finding alike pixels"}.get(
-                    stage, "ready"
-                )
+            self._set_status(
+                {"features": "reading the pixels", "neighbours": "comparing the pixels"}.get(stage, "ready")
             )
 
-    def _segment(self, board: Board, number: int) -> None:
-        labels = board.labels()
-        used = [k for k in board.names if (labels == k).any()]
+    def _segment(self, drawing: Drawing, version: int) -> None:
+        labels = drawing.labels()
+        used = [k for k in drawing.names if (labels == k).any()]
         if len(used) < 2:
-            self.found = None
-            missing = "every class" if len(board.names) > 1 else "at least two classes"
-            self._say(f"draw a stroke in {missing}", segmented=None)
+            self.result = None
+            missing = "every class" if len(drawing.names) > 1 else "at least two classes"
+            self._set_status(f"draw a stroke in {missing}", segmented=None)
             return
         started = time.perf_counter()
-        self._say("segmenting")
-        # All marks anew: -1 takes away what is no longer there.
-        self._segmentation.update(_marks(np.where(labels > 0, labels, -1), used))
+        self._set_status("segmenting")
+        # All marks are passed again; -1 removes marks that are gone.
+        self._segmentation.update(marks_of(np.where(labels > 0, labels, -1), used))
         result = self._segmentation
-        self.found = Found(
-            number=number,
+        self.result = Result(
+            version=version,
             image=result.image,
             labels=result.labels,
             confidence=result.confidence,
-            classes={k: board.names[k] for k in used},
-            colors={k: _rgb(board.colors[k]) for k in used},
-            marks=Marks(labels, {k: board.names[k] for k in used}),
+            classes={k: drawing.names[k] for k in used},
+            colors={k: rgb(drawing.colors[k]) for k in used},
+            marks=Marks(labels, {k: drawing.names[k] for k in used}),
             graph=result.graph,
             solution=result.solution,
             cell=result.cell,
             shares={k: float(np.mean(result.labels == k)) for k in used},
             seconds=time.perf_counter() - started,
-            hints=[[float(x), float(y)] for y, x in result.suggest_marks(HINTS)],
+            hints=[[float(x), float(y)] for y, x in result.suggest_marks(N_HINTS)],
         )
-        self._say("ready", segmented=number)
+        self._set_status("ready", segmented=version)
 
-    def _say(self, status: str, **news: Any) -> None:
-        if status != self.status or news:
+    def _set_status(self, status: str, **event: Any) -> None:
+        if status != self.status or event:
             self.status = status
-            self.tell({"status": status, **news})
+            self.publish({"status": status, **event})
 
 
-def _marks(labels: NDArray[Any], numbers: list[int]) -> Marks:
-    """Marks whose classes go by their numbers, so that a new name is no new class."""
+def visible(layer: dict[str, Any]) -> dict[str, Any]:
+    """The entries of a layer that the page draws."""
+    return {key: layer[key] for key in ("class", "size", "points", "polygon", "runs") if key in layer}
+
+
+def marks_of(labels: NDArray[Any], numbers: list[int]) -> Marks:
+    """Marks whose classes are called by their numbers, so that a renamed class is the same class."""
     return Marks(labels.astype(np.int32), {k: str(k) for k in numbers})
 
 
-def _rgb(text: str) -> tuple[int, int, int]:
+def rgb(text: str) -> tuple[int, int, int]:
+    """Red, green and blue of a colour like #0072b2."""
     return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
 
 
-def _json(document: Any) -> bytes:
+def json_bytes(document: Any) -> bytes:
+    """A document as the content of a JSON file."""
     return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()

@@ -1,183 +1,246 @@
-"""A room in, its page and its answers over HTTP out."""
+"""A workspace in, its page and its data over HTTP out."""
 
 import asyncio
 import json
+import logging
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
-from phaselabel.studio.guards import Guard
+from phaselabel.io import atomic
+from phaselabel.studio.security import RequestFilter
 
-STATIC = {
-    "studio.css": "text/css", "studio.js": "text/javascript", "page.js": "text/javascript",
-    "drawing.js": "text/javascript", "answering.js": "text/javascript", "map.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}  # fmt: skip
+log = logging.getLogger(__name__)
+
+#: The media types of the files in ``static/`` that are served.
+MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-class News:
-    """Hands what a room's thread tells to every page that listens."""
+class Workspace(Protocol):
+    """What the server needs of a workspace."""
+
+    exports: dict[str, str]
+
+    @property
+    def queries(self) -> dict[str, Callable[..., Any]]:
+        """Functions whose result the page can request as JSON."""
+
+    @property
+    def data(self) -> dict[str, Callable[..., tuple[bytes, str, int]]]:
+        """Functions whose bytes the page can request; each returns (content, media type, version)."""
+
+    def start(self) -> None:
+        """Start the background work."""
+
+    def close(self) -> None:
+        """Close the project."""
+
+    def act(self, kind: Any, body: Any, request_id: str | None = None) -> dict[str, Any]:
+        """Check an action, record it, apply it and return the new state."""
+
+    def import_file(self, data: bytes, request_id: str | None = None) -> dict[str, Any]:
+        """Apply an uploaded file and return the new state."""
+
+    def export(self, name: str) -> bytes:
+        """Return one of the files in ``exports``."""
+
+
+class EventBroadcaster:
+    """Send the events that a workspace publishes to every open page."""
 
     def __init__(self) -> None:
-        self._listeners: set[asyncio.Queue[str]] = set()
+        self._queues: set[asyncio.Queue[str]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def tell(self, news: dict[str, Any]) -> None:
-        """From any thread."""
+    def publish(self, event: dict[str, Any]) -> None:
+        """Send an event to all pages; callable from any thread."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._spread, json.dumps(news))
+            self._loop.call_soon_threadsafe(self._enqueue, json.dumps(event))
 
-    def _spread(self, text: str) -> None:
-        for queue in self._listeners:
+    def _enqueue(self, text: str) -> None:
+        for queue in self._queues:
             queue.put_nowait(text)
 
     async def stream(self) -> AsyncIterator[str]:
-        """Server-sent events, with a sign of life every fifteen seconds."""
+        """Yield server-sent events, with a comment every fifteen seconds to keep the connection open."""
         self._loop = asyncio.get_running_loop()
         queue: asyncio.Queue[str] = asyncio.Queue()
-        self._listeners.add(queue)
+        self._queues.add(queue)
         try:
             yield "retry: 1000\n\ndata: {}\n\n"
             while True:
                 try:
                     yield f"data: {await asyncio.wait_for(queue.get(), 15)}\n\n"
                 except TimeoutError:
-                    yield ": still here\n\n"
+                    yield ": keep-alive\n\n"
         finally:
-            self._listeners.discard(queue)
+            self._queues.discard(queue)
 
 
-def application(room: Any, news: News, token: str, host: str = "127.0.0.1") -> Guard:
-    """The guarded application.
+def application(
+    workspace: Workspace, events: EventBroadcaster, token: str, host: str = "127.0.0.1"
+) -> RequestFilter:
+    """Return the ASGI application behind its request filter.
 
     Parameters
     ----------
-    room : DrawingRoom or AnsweringRoom
-        Who answers.
-    news : News
-        What the room tells.
+    workspace : DrawingWorkspace or AnsweringWorkspace
+        What the page shows.
+    events : EventBroadcaster
+        The events that the workspace publishes.
     token, host : str
-        For :class:`~phaselabel.studio.guards.Guard`.
+        For :class:`~phaselabel.studio.security.RequestFilter`.
+
+    Returns
+    -------
+    RequestFilter
+        The application.
     """
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    site = _Site(room, news)
+    site = _Site(workspace, events)
     routes = [
         Route("/", site.page),
         Route("/static/{name}", site.static),
         Route("/events", site.events),
-        Route("/do", site.do, methods=["POST"]),
-        Route("/take", site.take, methods=["POST"]),
-        Route("/ask/{name}", site.ask),
+        Route("/actions", site.act, methods=["POST"]),
+        Route("/import", site.import_file, methods=["POST"]),
+        Route("/query/{name}", site.query),
         Route("/data/{name}", site.data),
         Route("/export/{name}", site.export),
     ]
-    return Guard(Starlette(routes=routes), token, host)
+    return RequestFilter(Starlette(routes=routes), token, host)
 
 
 class _Site:
-    """What is behind each address. Names in addresses are looked up in tables, never used as paths."""
+    """The handler of every address. Names in addresses are looked up in tables, never used as paths."""
 
-    def __init__(self, room: Any, news: News) -> None:
-        self.room, self.news = room, news
+    def __init__(self, workspace: Workspace, events: EventBroadcaster) -> None:
+        self.workspace, self.broadcaster = workspace, events
+        names = [entry.name for entry in (files("phaselabel.studio") / "static").iterdir()]
+        suffixes = {name: f".{name.rpartition('.')[2]}" for name in names}
+        self.static_types = {n: MEDIA_TYPES[s] for n, s in suffixes.items() if s in MEDIA_TYPES}
 
     async def page(self, request: Any) -> Any:
         return _bytes(_static("index.html"), "text/html")
 
     async def static(self, request: Any) -> Any:
         name = request.path_params["name"]
-        return (
-            _bytes(_static(name), STATIC[name]) if name in STATIC else _refused(404, "There is no such file.")
-        )
+        if name not in self.static_types:
+            return _refused(404, "There is no such file.")
+        return _bytes(_static(name), self.static_types[name])
 
     async def events(self, request: Any) -> Any:
         from starlette.responses import StreamingResponse
 
-        return StreamingResponse(self.news.stream(), media_type="text/event-stream")
+        return StreamingResponse(self.broadcaster.stream(), media_type="text/event-stream")
 
-    async def do(self, request: Any) -> Any:
+    async def act(self, request: Any) -> Any:
         try:
-            order = json.loads(await request.body())
+            action = json.loads(await request.body())
         except (ValueError, RecursionError):
-            order = None
-        return await _json_answer(lambda: self._ordered(order))
+            action = None
+        return await _json_response(lambda: self._act(action))
 
-    def _ordered(self, order: Any) -> Any:
-        if not isinstance(order, dict):
-            raise ValueError("An order is a JSON object.")
-        mark = order.get("mark")
-        if mark is not None and not (isinstance(mark, str) and len(mark) <= 64):
-            raise ValueError("The mark of an order is a short text.")
-        return self.room.do(order.get("kind"), order.get("body", {}), mark)
+    def _act(self, action: Any) -> Any:
+        if not isinstance(action, dict):
+            raise ValueError("An action must be a JSON object.")
+        request_id = action.get("request_id")
+        state = self.workspace.act(action.get("kind"), action.get("body", {}), _checked_id(request_id))
+        return {**state, "confirmed": request_id}
 
-    async def take(self, request: Any) -> Any:
-        content = await request.body()
-        return await _json_answer(lambda: self.room.take(content))
+    async def import_file(self, request: Any) -> Any:
+        content, request_id = await request.body(), request.query_params.get("request_id")
+        return await _json_response(lambda: self._import_file(content, request_id))
 
-    async def ask(self, request: Any) -> Any:
+    def _import_file(self, content: bytes, request_id: Any) -> Any:
+        return {**self.workspace.import_file(content, _checked_id(request_id)), "confirmed": request_id}
+
+    async def query(self, request: Any) -> Any:
         name, options = request.path_params["name"], dict(request.query_params)
-        if name not in self.room.questions:
-            return _refused(404, "There is no such question.")
-        return await _json_answer(lambda: self.room.questions[name](**options))
+        if name not in self.workspace.queries:
+            return _refused(404, "There is no such query.")
+        return await _json_response(lambda: self.workspace.queries[name](**options))
 
     async def data(self, request: Any) -> Any:
-        return await _data(self.room, request.path_params["name"], dict(request.query_params))
+        return await _data(self.workspace, request.path_params["name"], dict(request.query_params))
 
     async def export(self, request: Any) -> Any:
         name = request.path_params["name"]
-        if name not in self.room.exports:
+        if name not in self.workspace.exports:
             return _refused(404, "There is no such file.")
-        return await _file(lambda: self.room.export(name), self.room.exports[name], name)
+        return await _file(lambda: self.workspace.export(name), self.workspace.exports[name], name)
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket bound to the address; port 0 takes any free one."""
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to the address; port 0 takes any free one."""
     if not 0 <= port <= 65535:
         raise ValueError(f"--port must lie between 0 (any free one) and 65535; got {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((host, port))
-        found.listen(128)  # who follows the printed address at once waits, rather than being refused
+        opened.bind((host, port))
+        opened.listen(128)  # before the address is printed: an early request waits and is not refused
     except OSError as error:
-        found.close()
+        opened.close()
         raise ValueError(f"The studio can't listen on {host} port {port} ({error.strerror}).") from None
-    return found
+    return opened
 
 
-def serve(make_room: Callable[..., Any], host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve a room until the process ends.
+def serve(
+    open_workspace: Callable[..., Workspace], host: str, port: int, on_ready: Callable[[str], None]
+) -> None:
+    """Serve a workspace until the process ends.
 
     Parameters
     ----------
-    make_room : callable
-        Called with ``tell=``; answers the room.
+    open_workspace : callable
+        Called with ``publish=``; returns the workspace.
     host, port
         Where to listen.
-    ready : callable
-        Called with the page's address.
+    on_ready : callable
+        Called with the address of the page.
     """
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError:
         raise ImportError("The studio needs a web server: pip install 'phaselabel[studio]'.") from None
-    news = News()
-    room = make_room(tell=news.tell)
+    events = EventBroadcaster()
+    workspace = open_workspace(publish=events.publish)
+    # Ctrl-C ends the process without returning here.
+    atomic.on_abandon(workspace.close)
+    try:
+        _serve(workspace, events, host, port, on_ready)
+    finally:
+        workspace.close()
+
+
+def _serve(
+    workspace: Workspace, events: EventBroadcaster, host: str, port: int, on_ready: Callable[[str], None]
+) -> None:
+    import uvicorn
+
     token = secrets.token_urlsafe(24)
-    with listening(host, port) as bound:
-        app = application(room, news, token, host)
+    with bound_socket(host, port) as listener:
+        app = application(workspace, events, token, host)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, lifespan="off", server_header=False,
             timeout_graceful_shutdown=1, h11_max_incomplete_event_size=2**16,
         )  # fmt: skip
-        room.start()
+        workspace.start()
         shown = f"[{host}]" if ":" in host else host
-        ready(f"http://{shown}:{bound.getsockname()[1]}/{token}/")
-        uvicorn.Server(config).run(sockets=[bound])
+        on_ready(f"http://{shown}:{listener.getsockname()[1]}/{token}/")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _checked_id(request_id: Any) -> str | None:
+    if request_id is not None and not (isinstance(request_id, str) and len(request_id) <= 64):
+        raise ValueError("A request_id must be a text of at most 64 characters.")
+    return request_id
 
 
 def _static(name: str) -> bytes:
@@ -190,13 +253,13 @@ def _bytes(content: bytes, kind: str, headers: dict[str, str] | None = None) -> 
     return Response(content, media_type=kind, headers=headers)
 
 
-def _refused(status: int, words: str) -> Any:
+def _refused(status: int, reason: str) -> Any:
     from starlette.responses import JSONResponse
 
-    return JSONResponse({"error": words}, status)
+    return JSONResponse({"error": reason}, status)
 
 
-async def _json_answer(work: Callable[[], Any]) -> Any:
+async def _json_response(work: Callable[[], Any]) -> Any:
     from starlette.concurrency import run_in_threadpool
     from starlette.responses import JSONResponse
 
@@ -206,19 +269,22 @@ async def _json_answer(work: Callable[[], Any]) -> Any:
         return _refused(400, str(error))
     except OSError as error:
         return _refused(507, str(error))
+    except Exception as error:
+        log.exception("a request failed")
+        return _refused(500, f"the studio failed ({type(error).__name__}: {error}).")
 
 
-async def _data(room: Any, name: str, options: dict[str, str]) -> Any:
+async def _data(workspace: Workspace, name: str, options: dict[str, str]) -> Any:
     """Bytes: the picture, the segmentation, an item, the map."""
     from starlette.concurrency import run_in_threadpool
 
-    if name not in room.data:
-        return _refused(404, "There is no such thing.")
+    if name not in workspace.data:
+        return _refused(404, "There is no such data.")
     try:
-        content, kind, number = await run_in_threadpool(room.data[name], **options)
+        content, kind, version = await run_in_threadpool(workspace.data[name], **options)
     except (ValueError, TypeError, IndexError) as error:
         return _refused(400, str(error))
-    return _bytes(content, kind, {"x-number": str(number)})
+    return _bytes(content, kind, {"x-version": str(version)})
 
 
 async def _file(work: Callable[[], bytes], kind: str, name: str) -> Any:

@@ -1,141 +1,258 @@
-// All items on a plane, coloured by label and dimmed by doubt; a lasso or the arrow keys pick some of them.
-import { bytes, el, rgb } from "./page.js";
+// All items on a plane, coloured by label and dimmed by doubt; a lasso or the arrow keys select some of them.
+import { el, rgb } from "./dom.js";
+import { bytes } from "./server.js";
 
-export function makeMap(inspect) {
-  const canvas = el("canvas", { tabindex: "0", role: "application",
-    "aria-label": "Map of all items. Arrow keys move the cross, Enter inspects what is near it, drag to lasso." });
+const PADDING = 12;
+const N_NEAREST = 24;
+const CONFIDENCE_STEPS = 16;
+const NO_CLASS = [140, 146, 158];
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+export function makeMap(onSelect) {
+  const canvas = el("canvas", {
+    tabindex: "0",
+    role: "application",
+    "aria-label":
+      "Map of all items. Arrow keys move the cross, Enter inspects what is near it, drag to lasso.",
+  });
   const node = el("div", { class: "map" }, canvas);
-  let places = null, classes = null, sure = null, version = 0, palette = {}, lasso = null, cross = null, here = null;
-  let spots = null, size = "", painted = null;  // where the dots are, for which size; the dots themselves
+  let positions = null; // x and y of every item, from 0 to 1
+  let classes = new Uint16Array(0);
+  let confidences = new Uint16Array(0);
+  let version = 0;
+  let palette = {};
+  let lasso = null;
+  let cross = null;
+  let questionRow = null;
+  let pixels = null; // the pixel of every item, for the canvas size in pixelsFor
+  let pixelsFor = "";
+  let dotsImage = null; // all dots; null when they must be painted again
 
   async function load() {
     const { content } = await bytes("map");
-    places = content.byteLength ? new Float32Array(content) : null;
-    size = "";
-    classes = new Uint8Array((places?.length ?? 0) / 2);
-    sure = new Uint8Array(classes.length);
+    positions = content.byteLength ? new Float32Array(content) : null;
+    pixelsFor = "";
+    classes = new Uint16Array((positions?.length ?? 0) / 2);
+    confidences = new Uint16Array(classes.length);
     version = 0;
-    await colours();
+    await updateColours();
   }
-  // Only what has changed is sent: how many items, which, their classes, how sure these are.
-  async function colours() {
-    if (!places) return;
-    const { content, number } = await bytes(`colours?since=${version}`);
-    const n = new Uint32Array(content, 0, 1)[0], rows = new Uint32Array(content, 4, n), raw = new Uint8Array(content, 4 + 4 * n);
-    for (let i = 0; i < n; i += 1) { classes[rows[i]] = raw[i]; sure[rows[i]] = raw[n + i]; }
-    version = number;
-    if (n) { painted = null; draw(); }
+
+  // The server sends only the items that have changed: their number, rows, classes and confidences.
+  async function updateColours() {
+    if (!positions) return;
+    const { content, version: newest } = await bytes(`colours?since=${version}`);
+    const n = new Uint32Array(content, 0, 1)[0];
+    const rows = new Uint32Array(content, 4, n);
+    const values = new Uint16Array(content, 4 + 4 * n);
+    for (let i = 0; i < n; i += 1) {
+      classes[rows[i]] = values[i];
+      confidences[rows[i]] = values[n + i];
+    }
+    version = newest;
+    if (n) {
+      dotsImage = null;
+      draw();
+    }
   }
+
   function show(state) {
     const next = Object.fromEntries(state.classes.map((c) => [c.id, rgb(c.color)]));
-    if (JSON.stringify(next) !== JSON.stringify(palette)) { palette = next; painted = null; }
-    here = state.question?.item.row ?? null;
+    if (JSON.stringify(next) !== JSON.stringify(palette)) {
+      palette = next;
+      dotsImage = null;
+    }
+    questionRow = state.question?.item.row ?? null;
     draw();
   }
 
-  let asked = false;
+  // -- painting
+  let scheduled = false;
   function draw() {
-    if (!asked) { asked = true; requestAnimationFrame(() => { asked = false; paint(); }); }
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(() => {
+      scheduled = false;
+      paint();
+    });
   }
-  function box() {
-    const r = canvas.getBoundingClientRect(), dpr = window.devicePixelRatio || 1;
-    return { w: Math.max(1, Math.round(r.width * dpr)), h: Math.max(1, Math.round(r.height * dpr)), dpr, r };
-  }
-  const pad = 12;
-  const at = (i, b) => [(pad + places[2 * i] * (b.w / b.dpr - 2 * pad)) * b.dpr, (pad + places[2 * i + 1] * (b.h / b.dpr - 2 * pad)) * b.dpr];
 
-  function dots(pen, b) {
-    if (painted && size === `${b.w} ${b.h}`) { pen.putImageData(painted, 0, 0); return; }
-    const n = places.length / 2, image = pen.createImageData(b.w, b.h), out = new Uint32Array(image.data.buffer);
-    const dot = Math.max(1, Math.round((n > 20000 ? 1 : n > 4000 ? 1.6 : 2.6) * b.dpr));
-    if (size !== `${b.w} ${b.h}`) {
-      size = `${b.w} ${b.h}`;
-      spots = Uint32Array.from({ length: n }, (_, i) => { const [x, y] = at(i, b); return Math.round(y) * b.w + Math.round(x); });
-    }
-    // Colour and opacity by class and by sureness in 16 steps.
-    const inks = new Uint32Array(256 * 16), back = getComputedStyle(canvas).backgroundColor.match(/\d+/g) ?? [255];
-    // On a dark page colours are mixed with white: the darkest of them would be lost there.
-    const light = (v) => (Number(back[0]) < 100 ? Math.round(0.7 * v + 76) : v);
-    for (let c = 0; c < 256; c += 1) for (let s = 0; s < 16; s += 1) {
-      const [red, green, blue] = (palette[c] ?? [140, 146, 158]).map(light), alpha = palette[c] ? 50 + 205 * Math.max(0, (s / 15 - 0.4) / 0.6) : 110;
-      inks[16 * c + s] = ((Math.round(alpha) << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-    }
-    for (let i = 0; i < n; i += 1) {
-      const colour = inks[16 * classes[i] + (sure[i] >> 4)];
-      for (let v = 0; v < dot; v += 1) for (let u = 0; u < dot; u += 1) {
-        const p = spots[i] + v * b.w + u;
-        if (p < out.length && (colour >>> 24) >= 0.6 * (out[p] >>> 24)) out[p] = colour;
+  function size() {
+    const box = canvas.getBoundingClientRect();
+    const ratio = window.devicePixelRatio || 1;
+    const width = Math.max(1, Math.round(box.width * ratio));
+    const height = Math.max(1, Math.round(box.height * ratio));
+    return { width, height, ratio };
+  }
+
+  // The place of an item in pixels of the canvas.
+  function place(i, { width, height, ratio }) {
+    const x = PADDING + positions[2 * i] * (width / ratio - 2 * PADDING);
+    const y = PADDING + positions[2 * i + 1] * (height / ratio - 2 * PADDING);
+    return [x * ratio, y * ratio];
+  }
+
+  // Colour and opacity of every class at every step of confidence.
+  function dotColours() {
+    const background = getComputedStyle(canvas).backgroundColor.match(/\d+/g) ?? [255];
+    // On a dark page colours are mixed with white: the darkest ones would be invisible.
+    const onPage = (v) => (Number(background[0]) < 100 ? Math.round(0.7 * v + 76) : v);
+    const most = Math.max(0, ...Object.keys(palette).map(Number));
+    const colours = new Uint32Array((most + 1) * CONFIDENCE_STEPS);
+    for (let c = 0; c <= most; c += 1) {
+      const [red, green, blue] = (palette[c] ?? NO_CLASS).map(onPage);
+      for (let step = 0; step < CONFIDENCE_STEPS; step += 1) {
+        const certain = Math.max(0, (step / (CONFIDENCE_STEPS - 1) - 0.4) / 0.6);
+        const alpha = Math.round(palette[c] ? 50 + 205 * certain : 110);
+        colours[CONFIDENCE_STEPS * c + step] = ((alpha << 24) | (blue << 16) | (green << 8) | red) >>> 0;
       }
     }
-    painted = image;
-    pen.putImageData(image, 0, 0);
+    return colours;
+  }
+
+  function paintDots(pen, box) {
+    const key = `${box.width} ${box.height}`;
+    if (!dotsImage || pixelsFor !== key) {
+      const n = positions.length / 2;
+      const image = pen.createImageData(box.width, box.height);
+      const out = new Uint32Array(image.data.buffer);
+      const dot = Math.max(1, Math.round((n > 20000 ? 1 : n > 4000 ? 1.6 : 2.6) * box.ratio));
+      if (pixelsFor !== key) {
+        pixelsFor = key;
+        pixels = Uint32Array.from({ length: n }, (_, i) => {
+          const [x, y] = place(i, box);
+          return Math.round(y) * box.width + Math.round(x);
+        });
+      }
+      const colours = dotColours();
+      for (let i = 0; i < n; i += 1) {
+        const colour = colours[CONFIDENCE_STEPS * classes[i] + (confidences[i] >> 4)];
+        for (let v = 0; v < dot; v += 1) {
+          for (let u = 0; u < dot; u += 1) {
+            const p = pixels[i] + v * box.width + u;
+            if (p < out.length && colour >>> 24 >= 0.6 * (out[p] >>> 24)) out[p] = colour;
+          }
+        }
+      }
+      dotsImage = image;
+    }
+    pen.putImageData(dotsImage, 0, 0);
+  }
+
+  function ring(pen, x, y, radius, ratio) {
+    for (const [colour, width] of [
+      ["#000", 4],
+      ["#fff", 2],
+    ]) {
+      pen.beginPath();
+      pen.strokeStyle = colour;
+      pen.lineWidth = width * ratio;
+      pen.arc(x, y, radius * ratio, 0, 7);
+      pen.stroke();
+    }
+  }
+
+  function paintLasso(pen, ratio) {
+    pen.beginPath();
+    lasso.forEach(([x, y], k) => (k ? pen.lineTo(x * ratio, y * ratio) : pen.moveTo(x * ratio, y * ratio)));
+    pen.closePath();
+    pen.fillStyle = "rgba(86,180,233,.25)";
+    pen.strokeStyle = "#56b4e9";
+    pen.lineWidth = 1.5 * ratio;
+    pen.fill();
+    pen.stroke();
   }
 
   function paint() {
-    const b = box();
-    if (canvas.width !== b.w || canvas.height !== b.h) { canvas.width = b.w; canvas.height = b.h; }
-    const pen = canvas.getContext("2d");
-    pen.clearRect(0, 0, b.w, b.h);
-    if (!places) return;
-    dots(pen, b);
-    const ring = (x, y, radius) => { for (const [colour, width] of [["#000", 4], ["#fff", 2]]) {
-      pen.beginPath(); pen.strokeStyle = colour; pen.lineWidth = width * b.dpr; pen.arc(x, y, radius * b.dpr, 0, 7); pen.stroke(); } };
-    if (here !== null) ring(...at(here, b), 6);
-    if (cross) ring(cross[0] * b.dpr, cross[1] * b.dpr, 14);
-    if (lasso) {
-      pen.beginPath();
-      lasso.forEach(([x, y], k) => (k ? pen.lineTo(x * b.dpr, y * b.dpr) : pen.moveTo(x * b.dpr, y * b.dpr)));
-      pen.closePath();
-      pen.fillStyle = "rgba(86,180,233,.25)"; pen.strokeStyle = "#56b4e9"; pen.lineWidth = 1.5 * b.dpr;
-      pen.fill(); pen.stroke();
+    const box = size();
+    if (canvas.width !== box.width || canvas.height !== box.height) {
+      canvas.width = box.width;
+      canvas.height = box.height;
     }
+    const pen = canvas.getContext("2d");
+    pen.clearRect(0, 0, box.width, box.height);
+    if (!positions) return;
+    paintDots(pen, box);
+    if (questionRow !== null) ring(pen, ...place(questionRow, box), 6, box.ratio);
+    if (cross) ring(pen, cross[0] * box.ratio, cross[1] * box.ratio, 14, box.ratio);
+    if (lasso) paintLasso(pen, box.ratio);
   }
 
-  const spot = (event) => { const r = canvas.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
-  canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); lasso = [spot(event)]; cross = null; });
-  canvas.addEventListener("pointermove", (event) => { if (lasso) { lasso.push(spot(event)); draw(); } });
-  canvas.addEventListener("pointerup", (event) => {
-    const line = lasso;
-    lasso = null;
-    draw();
-    if (!places || !line) return;
-    const [x, y] = spot(event);
-    if (line.length < 6) near(x, y); else inside(line);
-  });
-  canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-    const r = canvas.getBoundingClientRect();
-    if (step) {
-      cross ??= [r.width / 2, r.height / 2];
-      const far = event.shiftKey ? 30 : 10;
-      cross = [Math.min(r.width, Math.max(0, cross[0] + far * step[0])), Math.min(r.height, Math.max(0, cross[1] + far * step[1]))];
-      draw();
-    } else if (event.key === "Enter" && cross) near(...cross);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
-
-  function near(x, y) {
-    const b = box(), far = [];
-    for (let i = 0; i < places.length / 2; i += 1) { const [u, v] = at(i, b); far.push([Math.hypot(u / b.dpr - x, v / b.dpr - y), i]); }
-    far.sort((p, q) => p[0] - q[0]);
-    inspect(far.slice(0, 24).map((p) => p[1]), "near that place");
+  // -- selecting
+  function selectNear(x, y) {
+    const box = size();
+    const distances = [];
+    for (let i = 0; i < positions.length / 2; i += 1) {
+      const [u, v] = place(i, box);
+      distances.push([Math.hypot(u / box.ratio - x, v / box.ratio - y), i]);
+    }
+    distances.sort((p, q) => p[0] - q[0]);
+    onSelect(
+      distances.slice(0, N_NEAREST).map((pair) => pair[1]),
+      "near that place",
+    );
   }
-  function inside(line) {
-    const b = box(), rows = [], path = new Path2D();
+
+  function selectInside(line) {
+    const box = size();
+    const rows = [];
+    const path = new Path2D();
     line.forEach(([x, y], k) => (k ? path.lineTo(x, y) : path.moveTo(x, y)));
     path.closePath();
     const pen = canvas.getContext("2d");
     pen.save();
     pen.setTransform(1, 0, 0, 1, 0, 0);
-    for (let i = 0; i < places.length / 2; i += 1) { const [u, v] = at(i, b); if (pen.isPointInPath(path, u / b.dpr, v / b.dpr)) rows.push(i); }
+    for (let i = 0; i < positions.length / 2; i += 1) {
+      const [u, v] = place(i, box);
+      if (pen.isPointInPath(path, u / box.ratio, v / box.ratio)) rows.push(i);
+    }
     pen.restore();
-    if (rows.length) inspect(rows, "in the lasso");
+    if (rows.length) onSelect(rows, "in the lasso");
+  }
+
+  function pointOf(event) {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    lasso = [pointOf(event)];
+    cross = null;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!lasso) return;
+    lasso.push(pointOf(event));
+    draw();
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const line = lasso;
+    lasso = null;
+    draw();
+    if (!positions || !line) return;
+    if (line.length < 6) selectNear(...pointOf(event));
+    else selectInside(line);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const arrow = ARROWS[event.key];
+    const box = canvas.getBoundingClientRect();
+    if (arrow) {
+      cross ??= [box.width / 2, box.height / 2];
+      const step = event.shiftKey ? 30 : 10;
+      const within = (value, most) => Math.min(most, Math.max(0, value));
+      cross = [within(cross[0] + step * arrow[0], box.width), within(cross[1] + step * arrow[1], box.height)];
+      draw();
+    } else if (event.key === "Enter" && cross) selectNear(...cross);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  function repaint() {
+    dotsImage = null;
+    draw();
   }
   new ResizeObserver(draw).observe(node);
-  const redress = () => { painted = null; draw(); };
-  window.addEventListener("dressed", redress);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redress);
-  return { node, canvas, load, colours, show };
+  window.addEventListener("themechange", repaint);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  return { node, canvas, load, updateColours, show };
 }

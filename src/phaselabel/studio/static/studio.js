@@ -1,83 +1,130 @@
-// Opens the room that the server has, and looks after what surrounds it.
-import { ask, el, find, listen, order, say, toast, typing } from "./page.js";
+// Opens the workspace that the server has, and handles what surrounds it: theme, export, undo, keys.
+import { el, find, isTyping } from "./dom.js";
+import { setStatus, toast } from "./messages.js";
+import { connectionLost, connectionRestored, recover, sendAction } from "./saving.js";
+import { errorOf, query, subscribe } from "./server.js";
 
 const THEMES = ["auto", "light", "dark"];
+const SHARED_KEYS = { Z: "undo", "Shift Z": "redo", X: "export", T: "light or dark", "?": "this list" };
 let theme = "auto";
 
-function dress(next) {
+function setTheme(next) {
   theme = next;
   document.documentElement.dataset.theme = next;
   find("#theme").title = `Light or dark (T): ${next}`;
-  window.dispatchEvent(new Event("dressed"));
+  window.dispatchEvent(new Event("themechange"));
 }
 
-function surroundings(room, state) {
-  document.title = `${state.title} · phaselabel studio`;
-  find("#title").textContent = state.title;
+function openMenu(open) {
+  find("#exports").hidden = !open;
+  find("#export").setAttribute("aria-expanded", String(open));
+  if (open) find("#exports").querySelector("a, button")?.focus();
+}
+
+async function download(link) {
+  setStatus(`Writing ${link.download}…`);
+  const response = await fetch(link.href).catch(() => null);
+  if (!response) {
+    toast("The studio doesn't answer, so nothing was exported.");
+    setStatus("");
+    return;
+  }
+  if (!response.ok) {
+    toast(await errorOf(response));
+    setStatus("");
+    return;
+  }
+  const url = URL.createObjectURL(await response.blob());
+  el("a", { href: url, download: link.download }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+  setStatus(`${link.download} is in your downloads`);
+}
+
+function setUpMenu(workspace, state) {
   const list = find("#exports");
-  list.replaceChildren(...state.exports.map((name) =>
-    el("a", { role: "menuitem", href: `export/${name}`, download: name }, name)), ...(room.menu ?? []));
-  const open = (yes) => {
-    list.hidden = !yes;
-    find("#export").setAttribute("aria-expanded", String(yes));
-    if (yes) list.querySelector("a, button")?.focus();
-  };
-  find("#export").onclick = () => open(list.hidden);
-  list.addEventListener("click", async (event) => {
+  const links = state.exports.map((name) =>
+    el("a", { role: "menuitem", href: `export/${name}`, download: name }, name),
+  );
+  list.replaceChildren(...links, ...(workspace.menu ?? []));
+  find("#export").onclick = () => openMenu(list.hidden);
+  list.addEventListener("click", (event) => {
     const link = event.target.closest("a");
-    open(false);
+    openMenu(false);
     if (!link) return;
     event.preventDefault();
-    say(`Writing ${link.download}…`);
-    const answer = await fetch(link.href);
-    if (!answer.ok) { toast((await answer.json()).error); say(""); return; }
-    const url = URL.createObjectURL(await answer.blob());
-    el("a", { href: url, download: link.download }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10000);
-    say(`${link.download} is in your downloads`);
+    download(link);
   });
-  document.addEventListener("click", (event) => { if (!event.target.closest(".menu")) open(false); });
-  find("#undo").onclick = () => room.order("undo");
-  find("#redo").onclick = () => room.order("redo");
-  find("#theme").onclick = () => dress(THEMES[(THEMES.indexOf(theme) + 1) % 3]);
-  find("#help").onclick = () => find("#keys").showModal();
-  const shared = { Z: "undo", "Shift Z": "redo", X: "export", T: "light or dark", "?": "this list" };
-  for (const [key, what] of Object.entries({ ...room.keys, ...shared }))
-    find("#keylist").append(el("dt", {}, ...key.split(" ").map((k) => el("kbd", {}, k))), el("dd", {}, what));
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") { open(false); if (typing(event)) event.target.blur(); }
-    if (typing(event) || event.altKey) return;
-    const key = event.key.toLowerCase();
-    if (key === "z" || (key === "y" && event.ctrlKey)) {
-      event.preventDefault();
-      room.order(event.shiftKey || key === "y" ? "redo" : "undo");
-    } else if (event.ctrlKey || event.metaKey) return;
-    else if (key === "t") find("#theme").click();
-    else if (key === "x") open(list.hidden);
-    else if (event.key === "?") find("#keys").showModal();
-    else if (room.key(event)) event.preventDefault();
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest(".menu")) openMenu(false);
   });
 }
 
-export function steps(state) {
-  find("#undo").disabled = !state.undo;
-  find("#redo").disabled = !state.redo;
+function setUpKeys(workspace) {
+  for (const [key, meaning] of Object.entries({ ...workspace.keys, ...SHARED_KEYS })) {
+    const caps = key.split(" ").map((k) => el("kbd", {}, k));
+    find("#keylist").append(el("dt", {}, ...caps), el("dd", {}, meaning));
+  }
+  const commands = {
+    t: () => find("#theme").click(),
+    x: () => openMenu(find("#exports").hidden),
+    "?": () => find("#keys").showModal(),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      openMenu(false);
+      if (isTyping(event)) event.target.blur();
+    }
+    if (isTyping(event) || event.altKey) return;
+    const key = event.key.toLowerCase();
+    const history = historyAction(event, key);
+    if (history) {
+      event.preventDefault();
+      if (!event.repeat) workspace.act(history);
+    } else if (event.ctrlKey || event.metaKey) return;
+    else if (key in commands) commands[key]();
+    else if (workspace.onKey(event)) event.preventDefault();
+  });
+}
+
+function historyAction(event, key) {
+  if (key === "z") return event.shiftKey ? "redo" : "undo";
+  return key === "y" && event.ctrlKey ? "redo" : null;
+}
+
+function setUpHeader(workspace, state) {
+  document.title = `${state.title} · phaselabel studio`;
+  find("#title").textContent = state.title;
+  find("#undo").onclick = () => workspace.act("undo");
+  find("#redo").onclick = () => workspace.act("redo");
+  find("#theme").onclick = () => setTheme(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]);
+  find("#help").onclick = () => find("#keys").showModal();
 }
 
 async function start() {
   let state;
   try {
-    state = await ask("state");
+    state = await query("state");
   } catch (error) {
-    find("#room").replaceChildren(el("p", { class: "loading" }, `The studio doesn't answer: ${error.message}`));
+    const text = `The studio doesn't answer: ${error.message}`;
+    find("#workspace").replaceChildren(el("p", { class: "loading" }, text));
     return;
   }
-  const module = await import(state.room === "drawing" ? "./drawing.js" : "./answering.js");
-  const room = module.open(find("#room"), state);
-  room.order ??= (kind, body) => order(kind, body).then((next) => room.show(next)).catch(() => {});
-  surroundings(room, state);
-  listen((news) => room.hear(news));
+  const module = await import(state.mode === "drawing" ? "./drawing.js" : "./answering.js");
+  const workspace = module.open(find("#workspace"), state);
+  workspace.act = (kind, body) =>
+    sendAction(kind, body)
+      .then((next) => workspace.show(next))
+      .catch(() => {});
+  setUpHeader(workspace, state);
+  setUpMenu(workspace, state);
+  setUpKeys(workspace);
+  recover(state.project, (next) => workspace.show(next));
+  subscribe({
+    onEvent: (event) => workspace.onEvent(event),
+    onOpen: connectionRestored,
+    onLost: connectionLost,
+  });
 }
 
-dress("auto");
+setTheme("auto");
 start();

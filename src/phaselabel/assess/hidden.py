@@ -1,0 +1,236 @@
+"""A solver and known labels in, what it finds for labels that are hidden from it out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.assess.calibration import Calibration, calibrate
+from phaselabel.assess.suspects import Suspects, find_suspects
+from phaselabel.flow.minimize import Solution
+from phaselabel.flow.votes import own_shares
+from phaselabel.graph import Graph
+
+#: The share of the labels that is hidden to calibrate.
+CALIBRATION_SHARE = 0.2
+
+#: Finds the classes of all vertices from some labels (-1 where not known).
+Solver = Callable[[NDArray[np.int32]], Solution]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Every known label beside what was found for it without it.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The labelled vertices that took part.
+    given, found : ndarray of int
+        Their labels, and the classes found with those labels hidden; -1 where there is none.
+    confidence : ndarray
+        The confidence in the class found; 0 where no other label is in the component.
+    folds : int
+        The number of turns in which the labels were hidden.
+    skipped : int
+        The number of labels that were not hidden: those alone in their class, and those beyond the first few
+        hundred.
+    probabilities : ndarray of shape (m, K)
+        What was believed of each of them while it was hidden.
+    """
+
+    rows: NDArray[np.int64]
+    given: NDArray[np.int32]
+    found: NDArray[np.int32]
+    confidence: NDArray[np.float64]
+    folds: int
+    skipped: int
+    probabilities: NDArray[np.float64]
+
+    @classmethod
+    def of_probabilities(
+        cls, rows: NDArray[np.int64], labels: NDArray[np.int32], believed: NDArray[np.float64], folds: int
+    ) -> "HeldOut":
+        """From what was believed of labelled rows while their labels were hidden."""
+        known = int((labels >= 0).sum())
+        found = believed.argmax(axis=1).astype(np.int32) if len(rows) else np.zeros(0, np.int32)
+        sure = believed.max(axis=1, initial=0)
+        return cls(rows, labels[rows], found, sure, folds, known - len(rows), believed)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of hidden labels that were found."""
+        return float(np.mean(self.given == self.found)) if len(self.rows) else float("nan")
+
+    def interval(self, z: float = 1.96) -> tuple[float, float]:
+        """Wilson's interval for the accuracy, 95 % by default."""
+        n, p = len(self.rows), self.accuracy
+        if n == 0:
+            return 0.0, 1.0
+        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+
+    def facts(self) -> dict[str, Any] | None:
+        """Accuracy and interval for a machine, or None where nothing could be hidden."""
+        return {"accuracy": self.accuracy, "interval": list(self.interval())} if len(self.rows) else None
+
+    def __str__(self) -> str:
+        if not len(self.rows):
+            return "not known: every class has a single label, so none can be hidden"
+        low, high = self.interval()
+        return f"{self.accuracy:.1%} of hidden known labels found ({low:.1%} to {high:.1%})"
+
+    def suspects(self) -> Suspects:
+        """Find the given labels that are probably wrong, by what was believed of them while hidden."""
+        reached = self.found >= 0
+        return find_suspects(self.rows[reached], self.given[reached], self.probabilities[reached])
+
+    def confusion(self) -> NDArray[np.int64]:
+        """How often a hidden label of a class (row) was found as each class (column)."""
+        k = self.probabilities.shape[1] if len(self.rows) else 0
+        table = np.zeros((k, k), np.int64)
+        reached = self.found >= 0
+        np.add.at(table, (self.given[reached], self.found[reached]), 1)
+        return table
+
+
+def find_hidden(
+    solve: Solver, graph: Graph, labels: NDArray[np.int32], rows: NDArray[np.integer[Any]], n_classes: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Hide the labels of some rows and solve again.
+
+    Returns
+    -------
+    arm : ndarray of int
+        The classes found for these rows; -1 where no other label is in their component.
+    share : ndarray
+        The share of that class in the vote of each row's neighbours.
+    """
+    shown = labels.copy()
+    shown[rows] = -1
+    solution = solve(shown)
+    share = own_shares(graph, solution.state, n_classes, rows)
+    return np.asarray(solution.arm[rows], np.int32), share
+
+
+def rows_to_calibrate_on(labels: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Which labelled rows to hide: about a fifth of each class, but never the last label of a class."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(int(labels.max(initial=-1)) + 1):
+        members = np.flatnonzero(labels == k)
+        hidden = min(int(np.ceil(CALIBRATION_SHARE * len(members))), len(members) - 1)
+        if hidden > 0:
+            rows.append(rng.permutation(members)[:hidden])
+    return np.sort(np.concatenate(rows)) if rows else np.zeros(0, np.intp)
+
+
+def calibration_from_hidden(
+    solve: Solver, graph: Graph, labels: NDArray[np.int32], n_classes: int
+) -> Calibration:
+    """How votes turn into probabilities, by a second solution that does not see some of the labels."""
+    rows = rows_to_calibrate_on(labels)
+    if not len(rows) or n_classes < 2:
+        return calibrate(np.zeros(0), np.zeros(0, bool))
+    arm, share = find_hidden(solve, graph, labels, rows, n_classes)
+    reached = arm >= 0
+    return calibrate(share[reached], (arm == labels[rows])[reached])
+
+
+def hold_out(
+    solve: Solver,
+    graph: Graph,
+    labels: NDArray[np.int32],
+    n_classes: int,
+    *,
+    folds: int = 10,
+    random_state: Any = 0,
+) -> HeldOut:
+    """Hide the known labels in turns and look at what is found for them.
+
+    The confidence in a hidden label is calibrated on the labels of the other turns.
+
+    Parameters
+    ----------
+    solve : callable
+        Finds the classes of all vertices from some labels.
+    graph : Graph
+        The similarity graph.
+    labels : ndarray of int
+        The known classes; -1 where not known.
+    n_classes : int
+        K.
+    folds : int, default=10
+        The number of turns; fewer where the largest class has fewer labels.
+    random_state : int, Generator or None
+        How the labels are dealt out.
+
+    Returns
+    -------
+    HeldOut
+        Each label and what was found for it.
+
+    Examples
+    --------
+    >>> from phaselabel import minimize
+    >>> two = Graph.from_weights(np.kron(np.eye(2), np.ones((3, 3))))
+    >>> labels = np.array([0, 0, -1, 1, 1, -1], np.int32)
+    >>> hold_out(lambda shown: minimize(two, shown, n_classes=2), two, labels, 2).accuracy
+    1.0
+    """
+    known = np.flatnonzero(labels >= 0)
+    counts = np.bincount(labels[known], minlength=n_classes)
+    rows = known[counts[labels[known]] > 1]
+    folds = int(min(folds, counts.max(initial=0))) if len(rows) else 0
+    turn = _dealt(rows, labels, folds, np.random.default_rng(random_state))
+    found, share = np.full(len(rows), -1, np.int32), np.zeros(len(rows))
+    for fold in range(folds):
+        mine = np.flatnonzero(turn == fold)
+        found[mine], share[mine] = find_hidden(solve, graph, labels, rows[mine], n_classes)
+    confidence = _calibrated(share, found, labels[rows], turn, folds, n_classes)
+    believed = _spread_evenly(found, confidence, n_classes)
+    return HeldOut(rows, labels[rows], found, confidence, folds, len(known) - len(rows), believed)
+
+
+def _spread_evenly(
+    found: NDArray[np.int32], confidence: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float64]:
+    """Probabilities in which the class found has its confidence and the others share the rest."""
+    rest = (1 - confidence) / max(n_classes - 1, 1)
+    out = np.tile(rest[:, None], (1, n_classes))
+    reached = np.flatnonzero(found >= 0)
+    out[reached, found[reached]] = confidence[reached]
+    out[found < 0] = 1 / n_classes
+    return out
+
+
+def _dealt(
+    rows: NDArray[np.int64], labels: NDArray[np.int32], folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The turn of every row: each class is dealt out as cards are, so each turn keeps some of each class."""
+    order = rng.permutation(len(rows))
+    order = order[np.argsort(labels[rows[order]], kind="stable")]
+    turn = np.empty(len(rows), np.int64)
+    turn[order] = np.arange(len(rows)) % max(folds, 1)
+    return turn
+
+
+def _calibrated(
+    share: NDArray[np.float64],
+    found: NDArray[np.int32],
+    given: NDArray[np.int32],
+    turn: NDArray[np.int64],
+    folds: int,
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """The confidence in each hidden label, calibrated on the labels of the other turns."""
+    confidence = np.zeros(len(share))
+    for fold in range(folds):
+        others = (turn != fold) & (found >= 0)
+        mine = (turn == fold) & (found >= 0)
+        certain = calibrate(share[others], found[others] == given[others])
+        confidence[mine] = np.maximum(certain(share[mine]), 1 / n_classes)
+    return confidence

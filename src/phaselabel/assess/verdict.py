@@ -1,0 +1,38 @@
+"""Hidden labels in, one sentence for the person who asked out: how many of the labels are right."""
+
+from html import escape
+
+from phaselabel.assess.hidden import HeldOut
+
+
+def verdict(held: HeldOut) -> str:
+    """Say how many labels are expected to be right, by those that were hidden.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zeros = np.zeros(50, np.int32)
+    >>> verdict(HeldOut(np.arange(50), zeros, zeros, np.ones(50), 5, 0, np.ones((50, 2))))[:59]
+    'About 100 of 100 labels are expected to be right (93 to 100'
+    """
+    if not len(held.rows):
+        return (
+            "How many labels are right is not known: every class has a single label, so none could be hidden "
+            "to see whether it is found again. Label a second row of each class."
+        )
+    low, high = held.interval()
+    return (
+        f"About {100 * held.accuracy:.0f} of 100 labels are expected to be right ({100 * low:.0f} to "
+        f"{100 * high:.0f}), because {int((held.found == held.given).sum()):,} of {len(held.rows):,} known "
+        "labels were found again while they were hidden."
+    )
+
+
+def as_html(heading: str, sentences: list[str], facts: dict[str, str]) -> str:
+    """A small block of HTML for a notebook; every word is escaped."""
+    cell = "<td style='text-align:left'>"
+    rows = "".join(
+        f"<tr>{cell}{escape(name)}</td>{cell}{escape(value)}</td></tr>" for name, value in facts.items()
+    )
+    body = "".join(f"<p style='margin:.3em 0'>{escape(sentence)}</p>" for sentence in sentences)
+    return f"<div><b>{escape(heading)}</b>{body}<table>{rows}</table></div>"

@@ -1,0 +1,96 @@
+"""An h5ad file with a few labelled cells in, the same file with a label for every cell out."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from phaselabel.cli.console import Console
+
+#: How a graph in ``obsp`` is named with ``--use``.
+GRAPH = "obsp/"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options for cells."""
+    group = parser.add_argument_group("cells (.h5ad)")
+    group.add_argument(
+        "--use", nargs="+", metavar="NAME", default=[],
+        help="a representation in obsm (X_pca), or a graph (obsp/connectivities), or both",
+    )  # fmt: skip
+
+
+def is_cells(path: str) -> bool:
+    """Whether the name of a file is that of an AnnData object."""
+    return path.lower().endswith(".h5ad")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read, label, write."""
+    from phaselabel.io.atomic import refuse_existing, replacing
+
+    source = Path(arguments.table)
+    out = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_labelled.h5ad")
+    if out.suffix.lower() not in (".h5ad", ".csv"):
+        raise ValueError(f"--out {out} must end in .h5ad (everything) or .csv (the columns of the cells).")
+    if arguments.label is None:
+        raise ValueError(f"Which column of obs has the labels? Name it with --label (in {source.name}).")
+    if arguments.report or arguments.model or arguments.text or arguments.embed is not None:
+        raise ValueError(
+            "--report, --model, --text and --embed are for tables; leave them out for .h5ad files."
+        )
+    graphs = [name.removeprefix(GRAPH) for name in arguments.use if name.startswith(GRAPH)]
+    rows = [name for name in arguments.use if not name.startswith(GRAPH)]
+    if len(graphs) > 1 or len(rows) > 1:
+        raise ValueError(f"--use takes one representation and one graph; got {' '.join(arguments.use)}.")
+    refuse_existing(out, arguments.force)
+    console = Console(arguments)
+    with console.listening():
+        with console.stage("reading"):
+            adata = _read(source)
+        console.say("cells", f"{source.name}: {adata.n_obs:,} cells, {adata.n_vars:,} genes")
+        with console.stage("fitting"):
+            done = _annotated(adata, arguments, next(iter(rows), None), next(iter(graphs), None))
+        console.say("used", f"{done['use']}; {done['n_labels']:,} labels of {len(done['classes'])} classes")
+        with console.stage("writing"), replacing(out, arguments.force) as part:
+            if out.suffix.lower() == ".csv":
+                adata.obs.to_csv(part)
+            else:
+                adata.write_h5ad(part, compression="gzip")
+        for remark in done["remarks"]:
+            console.note(remark)
+        found = adata.obs[f"{arguments.label}_predicted"].value_counts(dropna=False)
+        counts = {str(label): int(count) for label, count in found.items()}
+        console.say("result", ", ".join(f"{label} {count:,}" for label, count in counts.items()))
+        console.say("wrote", str(out))
+        console.finish(out=str(out), cells=adata.n_obs, predicted=counts, **done)
+
+
+def _annotated(
+    adata: Any, arguments: argparse.Namespace, rows: str | None, graph: str | None
+) -> dict[str, Any]:
+    from phaselabel.estimators.cells import UNLABELED, annotate
+
+    annotate(
+        adata, arguments.label, use_rep=rows, obsp=graph,
+        abstain_below=getattr(arguments, "abstain_below", None),
+        unlabeled=[*UNLABELED, *(arguments.unlabeled or ())], n_neighbors=arguments.neighbors or "auto",
+        epsilon=arguments.epsilon, fidelity=arguments.fidelity, max_iter=arguments.max_iter,
+    )  # fmt: skip
+    return dict(adata.uns[f"{arguments.label}_phaselabel"])
+
+
+def _read(path: Path) -> Any:
+    try:
+        import anndata
+    except ImportError:
+        raise ImportError(
+            "Reading .h5ad needs anndata; install it with: pip install 'phaselabel[cells]'"
+        ) from None
+    if not path.is_file():
+        raise FileNotFoundError(2, "No such file", str(path))
+    try:
+        return anndata.read_h5ad(path)
+    except Exception as error:  # h5py and anndata raise many kinds for damaged files
+        raise ValueError(
+            f"{path.name} can't be read as an h5ad file ({' '.join(str(error).split())[:150]})."
+        ) from None

@@ -1,0 +1,124 @@
+"""A folder of pictures in, a table with a column of features out, for ``phaselabel label``."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phaselabel.cli.console import Console, opened
+
+if TYPE_CHECKING:
+    from phaselabel.io.tables.in_memory import MemoryTable
+
+#: The extensions of pictures.
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+#: The names of a column that names the pictures.
+FILE_COLUMNS = ("file", "filename", "file_name", "image", "picture", "path", "name")
+#: ``--label`` with this value takes the names of the folders inside the folder as labels.
+SUBFOLDERS = "folder"
+
+
+def is_folder_of_pictures(path: str) -> bool:
+    """Whether a path is a folder with a picture in it, or in a folder inside it."""
+    folder = Path(path)
+    return folder.is_dir() and bool(listed_pictures(folder))
+
+
+def listed_pictures(folder: Path) -> list[str]:
+    """The pictures of a folder and of the folders inside it, relative to it and sorted."""
+    inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
+    deeper = [p for sub in inside if sub.is_dir() for p in sub.iterdir()]
+    return sorted(
+        p.relative_to(folder).as_posix()
+        for p in (*inside, *deeper)
+        if p.suffix.lower() in PICTURES and not p.name.startswith(".") and p.is_file()
+    )
+
+
+def output_of_folder(arguments: argparse.Namespace) -> Path:
+    """The file to write: ``--out``, or a CSV file beside the folder."""
+    from phaselabel.io.atomic import refuse_existing
+    from phaselabel.io.tables import target_format
+
+    folder = Path(arguments.table).resolve()
+    out = Path(arguments.out) if arguments.out else folder.with_name(f"{folder.name}_labelled.csv")
+    target_format(out)
+    refuse_existing(out, arguments.force)
+    return out
+
+
+def open_folder(console: Console, arguments: argparse.Namespace) -> "MemoryTable":
+    """Read the pictures and their labels; the options then name columns of the table.
+
+    Parameters
+    ----------
+    console : Console
+        Where to print.
+    arguments : Namespace
+        The options of ``phaselabel label``; those that name labels and columns are set.
+
+    Returns
+    -------
+    MemoryTable
+        A row for every picture: its file, its label, its features.
+    """
+    import pyarrow as pa
+
+    from phaselabel.io.tables.in_memory import MemoryTable
+    from phaselabel.segmentation.photo_features import SIMPLE_WORDS, photo_features
+
+    folder = Path(arguments.table)
+    if arguments.embed == "":
+        raise ValueError("--embed needs the ONNX file of a vision model for pictures; name it.")
+    if arguments.features or arguments.text or arguments.date or arguments.model:
+        raise ValueError("--features, --text, --date and --model are for tables; leave them out here.")
+    names = listed_pictures(folder)
+    labels = _labels(folder, names, arguments)
+    console.say("pictures", f"{folder.name}: {len(names):,} files")
+    with console.stage("looking", len(names), unit="picture") as bar:
+        rows, readable, refused = photo_features([folder / name for name in names], arguments.embed, bar)
+    used = f"vectors of {Path(arguments.embed).name}" if arguments.embed else SIMPLE_WORDS
+    console.say("features", f"{rows.shape[1]:,}, {used}")
+    if refused:
+        console.note(f"{len(refused):,} files can't be read and are left out: {refused[0]}")
+    name = arguments.label if arguments.label not in (None, SUBFOLDERS) else "label"
+    arguments.label, arguments.labels = name, None
+    arguments.drop = ["file"]
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
+    columns: dict[str, Any] = {
+        "file": pa.array([names[k] for k in readable]),
+        name: pa.array([labels.get(names[k]) for k in readable], pa.string()),
+        "features": vectors,
+    }
+    return MemoryTable(folder.resolve().with_suffix(".arrow"), columns, ["file", name])
+
+
+def _labels(folder: Path, names: list[str], arguments: argparse.Namespace) -> dict[str, str]:
+    """The label of every picture that has one, by its name."""
+    if arguments.labels is None:
+        if arguments.label != SUBFOLDERS:
+            raise ValueError(
+                f"Which pictures of {folder.name} have a label? Name a table with the columns file and label "
+                f"with --labels, or take the names of the folders inside it with --label {SUBFOLDERS}."
+            )
+        return {name: name.split("/")[0] for name in names if "/" in name}
+    table = opened(arguments.labels, arguments)
+    label = arguments.label or "label"
+    table.require([label])
+    column = next((n for n in table.names if n.lower() in FILE_COLUMNS and n != label), None)
+    if column is None:
+        raise ValueError(
+            f"{arguments.labels} must have a column 'file' with the names of the pictures; it has "
+            f"{', '.join(map(repr, table.names))}."
+        )
+    pairs = zip(table.column(column).to_pylist(), table.column(label).to_pylist())
+    unlabeled = {"", "?", "NA", *(arguments.unlabeled or ())}
+    labels = {
+        str(file): str(value) for file, value in pairs if value is not None and str(value) not in unlabeled
+    }
+    unknown = sorted(set(labels) - set(names))
+    if unknown:
+        raise ValueError(
+            f"{arguments.labels} names {len(unknown):,} pictures that are not in {folder.name}, such as "
+            f"{unknown[0]!r}; correct the names."
+        )
+    return labels

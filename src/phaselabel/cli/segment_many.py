@@ -1,0 +1,210 @@
+"""Images and a model, or marks to learn one from, in; a label image and a summary for every image out."""
+
+import argparse
+import csv
+import glob
+import io
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+#: Files with these endings are images in a folder.
+IMAGE_SUFFIXES = (
+    *(".png", ".jpg", ".jpeg", ".jp2", ".webp", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".npy"),
+    *(".npz", ".mat", ".hdr", ".zarr"),
+)
+
+#: Files with these endings are marks.
+MARK_SUFFIXES = (".png", ".csv", ".json", ".npy", ".tif", ".tiff", ".bmp", ".gif")
+
+#: Columns of the table of all images.
+COLUMNS = ("image", "class", "name", "pixels", "share", "objects", "mean_confidence")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Learn or open a model, and segment image by image; return 1 if any image failed."""
+    from phaselabel.segmentation import Segmenter
+    from phaselabel.segmentation.saving import load
+
+    images = found_images(arguments.images)
+    out = Path(arguments.out or "masks")
+    names = output_names(images)
+    progress = _Lines(len(images), arguments.quiet)
+    if arguments.model:
+        model = load(arguments.model)
+        if not isinstance(model, Segmenter):
+            raise ValueError(f"{arguments.model} is not a model of images; phaselabel predict is for tables.")
+    else:
+        model = _learned(images, arguments, progress)
+    if arguments.save:
+        model.save(arguments.save, overwrite=arguments.force)
+        progress.say(f"the model is in {arguments.save}")
+    out.mkdir(parents=True, exist_ok=True)
+    failed: dict[str, str] = {}
+    for image, name in zip(images, names):
+        if not arguments.force and (out / f"{name}.json").is_file():
+            progress.done(image.name, "is there already")
+            continue
+        started = time.perf_counter()
+        try:
+            _segment_one(model, image, out, name, arguments)
+        except Exception as error:  # one broken image must not stop the others
+            failed[image.name] = " ".join(str(error).split()) or type(error).__name__
+            progress.done(image.name, f"failed: {failed[image.name]}")
+            continue
+        progress.done(image.name, f"{time.perf_counter() - started:.1f} s")
+    _write_table(out, names)
+    progress.say(f"{len(images) - len(failed)} of {len(images)} images are in {out}, with summary.csv")
+    for name, reason in failed.items():
+        print(f"phaselabel segment: {name}: {reason}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def found_images(words: Sequence[str]) -> list[Path]:
+    """The images that files, folders and patterns name, each once, in the order of their names.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Files, folders (whose images are taken, those of folders in them not) and patterns such as
+        ``new/*.jpg``.
+    """
+    images: dict[Path, None] = {}
+    for word in words:
+        path = Path(word)
+        if path.is_dir() and path.suffix.lower() != ".zarr":
+            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
+            if not inside:
+                raise ValueError(f"There are no images in the folder {word}.")
+            images.update(dict.fromkeys(inside))
+        elif path.exists():
+            images[path] = None
+        else:
+            matching = sorted(Path(match) for match in glob.glob(word))
+            if not matching:
+                raise FileNotFoundError(2, "There is no such image", word)
+            images.update(dict.fromkeys(matching))
+    return list(images)
+
+
+def output_names(images: Sequence[Path]) -> list[str]:
+    """A name for the result of every image: its own without the ending, unless two would be equal.
+
+    Examples
+    --------
+    >>> output_names([Path("a.jpg"), Path("b.jpg"), Path("b.png"), Path("c/a.png")])
+    ['a_jpg', 'b_jpg', 'b_png', 'a_png']
+    """
+    stems = Counter(image.stem for image in images)
+    names = [i.stem if stems[i.stem] == 1 else f"{i.stem}_{i.suffix.lstrip('.')}" for i in images]
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(f"Two images would be written as {twice}; segment their folders one by one.")
+    return names
+
+
+def _learned(images: list[Path], arguments: argparse.Namespace, progress: "_Lines") -> Any:
+    """A model of the images that have a file of marks of their name."""
+    from phaselabel.segmentation import Segmenter, read_image, read_marks
+
+    folder = Path(arguments.train)
+    if not folder.is_dir():
+        raise FileNotFoundError(2, "There is no such folder of marks", str(folder))
+    of_stem: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() in MARK_SUFFIXES:
+            of_stem.setdefault(path.stem, []).append(path)
+    marked = [image for image in images if image.stem in of_stem]
+    if not marked:
+        raise ValueError(
+            f"No image has a file of marks of its name in {folder}; marks of photo.jpg are photo.png, "
+            "photo.csv or photo.json."
+        )
+    pixels, marks = [], []
+    for image in marked:
+        read = read_image(image, arguments.variable)
+        volume = arguments.variable == "volume"
+        layers = [
+            read_marks(
+                path,
+                read.shape[: 3 if volume else 2],
+                width=arguments.pen,
+                legend=arguments.legend,
+                image=read if read.ndim == 3 and not volume else None,
+            )
+            for path in of_stem[image.stem]
+        ]
+        whole = layers[0]
+        for layer in layers[1:]:
+            whole = whole.merged(layer)
+        pixels.append(read)
+        marks.append(whole)
+    progress.say(f"learning from {len(marked)} of {len(images)} images")
+    options = {name: getattr(arguments, name) for name in ("patch", "position", "scale", "max_pixels")}
+    model = Segmenter(n_neighbors=arguments.neighbors, **options)
+    return model.fit(pixels, marks)
+
+
+def _segment_one(model: Any, image: Path, out: Path, name: str, arguments: argparse.Namespace) -> None:
+    """Write the label image and the summary of one image; the summary last, so that a run can be resumed."""
+    from phaselabel.io.atomic import replacing
+    from phaselabel.segmentation import read_image
+    from phaselabel.segmentation.export import label_picture, save, summary
+
+    result = model.segment(read_image(image, arguments.variable))
+    if arguments.everything or result.labels.ndim == 3:
+        save(result, out / name, image.name, source=image)
+    if result.labels.ndim == 2:
+        with replacing(out / f"{name}.png", True) as draft:
+            label_picture(result.labels, result.classes, result.colors).save(draft, format="PNG")
+    with replacing(out / f"{name}.json", True) as draft:
+        document = summary(result) | {"image": image.name}
+        draft.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _write_table(out: Path, names: Sequence[str]) -> None:
+    """Write one line for every image and class."""
+    from phaselabel.io.atomic import replacing
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    for name in names:
+        path = out / f"{name}.json"
+        if path.is_file():
+            document = json.loads(path.read_text(encoding="utf-8"))
+            for entry in document["classes"]:
+                writer.writerow(entry | {"image": document["image"], "class": entry["number"]})
+    with replacing(out / "summary.csv", True) as draft:
+        draft.write_text(text.getvalue(), encoding="utf-8")
+
+
+class _Lines:
+    """A line on standard error for every image; on a terminal one line that is rewritten."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self._total, self._quiet, self._count = total, quiet, 0
+        self._live = sys.stderr.isatty()
+
+    def say(self, words: str) -> None:
+        """Print one line."""
+        if not self._quiet:
+            print(f"{words:<79}" if self._live else words, file=sys.stderr, flush=True)
+
+    def done(self, name: str, words: str) -> None:
+        """Count one image."""
+        self._count += 1
+        if self._quiet:
+            return
+        line = f"{self._count}/{self._total} {name}: {words}"
+        keep = not self._live or "failed" in words or self._count == self._total
+        print(
+            f"{line[:79]:<79}" if self._live else line,
+            end="\n" if keep else "\r",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -1,0 +1,1 @@
+"""Rows in chunks in, a similarity graph in blocks out."""

@@ -1,0 +1,1 @@
+"""A graph in blocks on the workers in, the flow's answer out."""

@@ -1,0 +1,247 @@
+"""A graph in blocks, rows in files and a few labels in; what experts believe of every row, in files, out."""
+
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from threadpoolctl import threadpool_limits
+
+from phaselabel.distributed.build.cells import points_file
+from phaselabel.distributed.build.gather import scatter_rows
+from phaselabel.distributed.build.partition import Partition, order_file
+from phaselabel.distributed.build.sharpening import SHARP
+from phaselabel.distributed.run.actor_group import (
+    MAX_LOSSES_IN_A_ROW,
+    TOO_MANY_LOSSES,
+    ActorGroup,
+    WorkerLost,
+)
+from phaselabel.distributed.run.one_worker import LocalProblem, as_local, without_tables
+from phaselabel.distributed.run.opinion_files import GIVEN
+from phaselabel.distributed.tasks import Tasks
+from phaselabel.evidence.auto import (
+    SIZE_SAMPLE,
+    Expert,
+    Opinion,
+    RowExperts,
+    Survey,
+    affordable_turns,
+    affordable_walks,
+    pool_opinion,
+)
+from phaselabel.evidence.folds import Folds
+from phaselabel.evidence.propagation import DAMPING, STEEPNESS
+from phaselabel.evidence.row_models import Scale, leading_directions
+from phaselabel.few_labels.poisson import sources
+
+#: Rows by which scales are judged, and directions: a sample at equal distances has at least so many.
+SCALE_ROWS, DIRECTION_ROWS = 20_000, 5_000
+
+#: Iterations of conjugate gradients, and the squared residual at their end, for both kinds of walks.
+HARMONIC_STEPS, HARMONIC_GOAL = 100, 1e-6
+POISSON_STEPS, POISSON_GOAL = 200, 1e-6
+
+#: Above this number of rows the sample for class sizes is drawn without a list of all rows.
+MOST_LISTED_ROWS = 50_000_000
+
+Table = NDArray[np.float32]
+
+
+def opinion_in_blocks(
+    tasks: Tasks, partition: Partition, actors: ActorGroup, problem: LocalProblem, graph: str
+) -> Opinion:
+    """Ask models of the rows and walks on one graph, as a local fit does; write what they believe.
+
+    Models are fitted here, on the labelled rows, and applied by the blocks. Walks are conjugate gradients
+    over all blocks. The spread from few labels is left out: it needs the graph in one process.
+    """
+    trusted = problem.fidelity > 0
+    known, labels = problem.rows[trusted], problem.arms[trusted]
+    some = np.union1d(known, _sample(partition.n_rows, known))
+    compact = np.full(len(some), -1, np.int32)
+    compact[np.searchsorted(some, known)] = labels
+    size = partition.n_rows, problem.n_classes
+    folds, evidence = Folds.of(compact, problem.n_classes, affordable_turns(*size)), problem.evidence
+    given = isinstance(evidence, np.ndarray)
+    survey, X = (None, None) if given else (_survey(tasks, partition), rows_at(tasks, partition, some))
+    model = None if isinstance(evidence, str) else evidence[some] if given else evidence
+    if given:
+        scatter_rows(partition, GIVEN, evidence)
+    place = partition.locate(_ids(tasks, partition, some))
+    for _ in range(MAX_LOSSES_IN_A_ROW):
+        try:
+            walks = _Walks(actors, partition, folds, *place, graph)
+            # The products are small, and threads of BLAS would go on spinning beside the kernels' own.
+            with threadpool_limits(1, user_api="blas"):
+                rows = RowExperts(X, folds, model, survey)
+                opinion = pool_opinion(
+                    rows,
+                    walks.experts()[: affordable_walks(*size)],
+                    folds,
+                    problem.sizes,
+                    [graph],
+                    usual=graph,
+                )
+            opinion = replace(opinion, hidden_rows=some[opinion.hidden_rows])
+            actors.call("write_opinion", partition, without_tables(opinion))
+            return without_tables(opinion)
+        except WorkerLost:
+            actors.replace_lost()
+    raise RuntimeError(TOO_MANY_LOSSES)
+
+
+class _Walks:
+    """The experts that ask the graph: each solves a linear system over all blocks."""
+
+    def __init__(
+        self,
+        actors: ActorGroup,
+        partition: Partition,
+        folds: Folds,
+        blocks: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        graph: str,
+    ) -> None:
+        self._actors, self._partition, self._folds, self._graph = actors, partition, folds, graph
+        self._blocks, self._positions = blocks, positions
+        self._volumes = self._number_components()
+
+    def experts(self) -> list[Expert]:
+        """Two kinds of walks; those of the last turn are kept by the blocks."""
+        kinds = (("harmonic", self._harmonic), ("poisson", self._poisson))
+        return [Expert(f"{name} {self._graph}", "graph", partial(self._ask, name, f)) for name, f in kinds]
+
+    def _ask(self, name: str, solve: Any, turn: int, rows: NDArray[np.intp] | None) -> Table:
+        solve(turn)
+        if turn == self._folds.n_hidden:
+            self._actors.call("keep", f"{name} {self._graph}")
+        parts = self._actors.call("table_at", each=[(self._positions[here],) for here in self._here()])
+        out = np.empty((len(self._blocks), self._folds.n_classes), np.float32)
+        for here, part in zip(self._here(), parts):
+            out[here] = part
+        return out if rows is None else out[rows]
+
+    def _here(self) -> list[NDArray[np.intp]]:
+        return [np.flatnonzero(self._blocks == block) for block in range(self._partition.n_blocks)]
+
+    def _told(self, turn: int, values: NDArray[Any]) -> list[tuple[Any, ...]]:
+        """The positions of told rows, block by block, and values of each."""
+        told = self._folds.told(turn)
+        of = self._blocks[told]
+        return [
+            (self._positions[told[of == block]], values[of == block])
+            for block in range(self._partition.n_blocks)
+        ]
+
+    def _harmonic(self, turn: int) -> None:
+        labels = self._folds.labels[self._folds.told(turn)]
+        self._actors.call("begin_harmonic", each=self._told(turn, labels))
+        norm = self._sum("first_harmonic", DAMPING)
+        self._conjugate_gradients(norm, HARMONIC_GOAL * norm, HARMONIC_STEPS)
+        self._actors.call("end_harmonic")
+
+    def _poisson(self, turn: int) -> None:
+        told, n = self._folds.told(turn), self._partition.n_rows
+        _, values = sources(self._folds.shown(turn), self._folds.n_classes)
+        damping, each = len(told) / n, self._told(turn, values)
+        volume = self._volumes[SHARP][:, None]
+        inflow = np.sum(self._actors.call("inflow", len(volume), each=each), axis=0)
+        means = np.divide(inflow, damping * volume, out=np.zeros_like(inflow), where=volume > 0)
+        parts = self._actors.call("begin_poisson", damping, means.astype(np.float32), each=each)
+        norm, goal = (np.sum([part[i] for part in parts], axis=0) for i in (0, 1))
+        self._conjugate_gradients(norm, POISSON_GOAL * goal, POISSON_STEPS)
+        some = np.concatenate(self._actors.call("end_poisson", max(1, n // SCALE_ROWS)))
+        self._actors.call("read_poisson", max(2 * float(np.median(some)), 1e-30), STEEPNESS)
+
+    def _conjugate_gradients(self, norm: NDArray[np.float64], goal: NDArray[np.float64], most: int) -> None:
+        for _ in range(most):
+            rate = norm / np.maximum(self._sum("curvature"), 1e-30)
+            before, norm = norm, self._sum("advance", rate.astype(np.float32))
+            if (norm <= goal).all():
+                break
+            self._actors.call("turn", (norm / np.maximum(before, 1e-30)).astype(np.float32))
+
+    def _sum(self, method: str, *arguments: Any) -> NDArray[np.float64]:
+        return np.asarray(np.sum(self._actors.call(method, *arguments), axis=0))
+
+    def _number_components(self) -> dict[str, NDArray[np.float64]]:
+        """Number the components of the whole graph; return the volume of each, plain and sharpened."""
+        counts, read = zip(*self._actors.call("local_components"))
+        first = np.concatenate([[0], np.cumsum(counts)])
+        touching = self._actors.call("boundary_components")
+        ends: list[list[NDArray[np.int64]]] = [[], []]
+        for block, listed in enumerate(read):
+            for peer, parts in listed:
+                # The rows that a peer reads here are its boundary, in the same order.
+                ends[0].append(parts + first[block])
+                ends[1].append(touching[peer][block][0] + first[peer])
+        heads, tails = (np.concatenate([*end, np.zeros(0, np.int64)]) for end in ends)
+        joined = sparse.coo_array((np.ones(len(heads), np.int8), (heads, tails)), shape=(first[-1],) * 2)
+        n, number = connected_components(joined.tocsr(), directed=False)
+        each = [(number[a:b].astype(np.int64),) for a, b in pairwise(first)]
+        parts = self._actors.call("set_components", each=each)
+        return {
+            prefix: np.sum([np.pad(p[prefix], (0, n - len(p[prefix]))) for p in parts], axis=0)
+            for prefix in ("", SHARP)
+        }
+
+
+def _sample(n_rows: int, known: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The unlabelled rows by which class sizes are judged: those of a local fit."""
+    rng = np.random.default_rng(0)
+    if n_rows <= MOST_LISTED_ROWS:
+        unlabelled = np.setdiff1d(np.arange(n_rows), known, assume_unique=True)
+        return rng.permutation(unlabelled)[:SIZE_SAMPLE]
+    drawn = np.setdiff1d(rng.integers(n_rows, size=2 * SIZE_SAMPLE), known)
+    return rng.permutation(drawn)[:SIZE_SAMPLE]
+
+
+def _by_chunk(partition: Partition, rows: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+    """Rows, which are in order, by chunk, counted from its first row."""
+    cuts = np.searchsorted(rows, partition.first_rows)
+    return [
+        (chunk, rows[a:b] - partition.first_rows[chunk])
+        for chunk, (a, b) in enumerate(pairwise(cuts))
+        if b > a
+    ]
+
+
+def _ids(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    calls = [(partition, chunk, here) for chunk, here in _by_chunk(partition, rows)]
+    return np.concatenate(tasks.run("labels", Partition.ids_in, calls))
+
+
+def rows_at(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """The features of some rows, given in order."""
+    calls = [(partition, chunk, here) for chunk, here in _by_chunk(partition, rows)]
+    return np.concatenate(tasks.run("rows", _read_rows, calls))
+
+
+def _read_rows(partition: Partition, chunk: int, rows: NDArray[np.int64]) -> NDArray[Any]:
+    order = partition.folder.load(order_file(chunk))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return as_local(np.array(partition.folder.load(points_file(chunk), mapped=True)[rank[rows]]))
+
+
+def _survey(tasks: Tasks, partition: Partition) -> Survey:
+    """The scale of all rows and their leading directions, by samples at equal distances."""
+    survey: Survey = tasks.run_once("survey", _survey_rows, partition)
+    return survey
+
+
+def _survey_rows(partition: Partition) -> Survey:
+    n = partition.n_rows
+
+    def every(step: int) -> NDArray[Any]:
+        listed = _by_chunk(partition, np.arange(0, n, step))
+        return np.concatenate([_read_rows(partition, chunk, here) for chunk, here in listed])
+
+    with threadpool_limits(1, user_api="blas"):
+        scale = Scale.of(every(max(1, n // SCALE_ROWS)))
+        return Survey(scale, leading_directions(scale(every(max(1, n // DIRECTION_ROWS)))), n)

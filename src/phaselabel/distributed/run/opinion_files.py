@@ -1,0 +1,13 @@
+"""The names of the files that hold what experts believe: tables of rows times classes, one file per block."""
+
+#: q, the evidence of the flow.
+PROBABILITIES = "opinion/probabilities-{:05d}.npy"
+
+#: The same, tempered: the probability of being right.
+CONFIDENCE = "opinion/confidence-{:05d}.npy"
+
+#: The part of the graph's experts in the pool.
+GRAPH_LOGITS = "opinion/graph_logits-{:05d}.npy"
+
+#: Probabilities that a user gives.
+GIVEN = "opinion/given-{:05d}.npy"

@@ -1,0 +1,245 @@
+"""The rows of one block in; what walks on the graph and models say of them out: the actor of evidence."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.special import log_softmax
+
+from phaselabel._kernels import spread as kernels
+from phaselabel.distributed.build.block_files import block_file
+from phaselabel.distributed.build.cells import points_file
+from phaselabel.distributed.build.partition import Partition
+from phaselabel.distributed.build.sharpening import SHARP
+from phaselabel.distributed.folder import Folder
+from phaselabel.distributed.run.one_worker import as_local
+from phaselabel.distributed.run.opinion_files import CONFIDENCE, GIVEN, GRAPH_LOGITS, PROBABILITIES
+from phaselabel.distributed.run.peer_actor import Address, PeerActor
+from phaselabel.distributed.tasks import use_threads
+from phaselabel.evidence.auto import Opinion, ask_given
+from phaselabel.evidence.pool import tempering
+from phaselabel.evidence.propagation import with_doubt
+from phaselabel.few_labels.poisson import padded
+
+Sums = NDArray[np.float64]
+
+
+class PropagationActor(PeerActor):
+    """The rows of one block while experts are asked; a Dask actor.
+
+    Linear systems are solved by conjugate gradients. The caller makes all blocks take the same steps, adds
+    up their sums, and sends back the rates.
+    """
+
+    def __init__(self, folder: Folder, number: int, n_classes: int, size: int) -> None:
+        self._folder, self.number, self._n_classes = folder, number, n_classes
+        self._graphs: dict[str, tuple[NDArray[Any], ...]] = {}
+        self._load("")
+        owners = folder.load(block_file(number, "owners"))
+        self._h = len(owners)
+        peers = np.unique(owners)
+        cuts = np.searchsorted(owners, np.append(peers, np.iinfo(np.int64).max))
+        self._boundary = {int(p): slice(a, b) for p, a, b in zip(peers, cuts, cuts[1:])}
+        indptr, indices, _, degrees = self._graphs[""]
+        # The graph is symmetric, so another block reads those rows that have an edge to it.
+        self._read_by = {
+            p: np.unique(indices[indptr[part.start] : indptr[part.stop]]).astype(np.int64) - self._h
+            for p, part in self._boundary.items()
+        }
+        self._n = len(degrees)
+        self._rows = folder.load(block_file(number, "rows"))
+        self._addresses: dict[int, Address] = {}
+        self._interrupted = False
+        self._published: dict[int, dict[int, NDArray[np.float32]]] = {}
+        self._round = 0
+        self._part = np.zeros(self._n, np.int64)
+        self._kept: dict[str, NDArray[np.float32]] = {}
+
+    def _load(self, prefix: str) -> None:
+        names = ("indptr", "indices", "weights", "degrees")
+        arrays = [self._folder.load(block_file(self.number, prefix + name)) for name in names]
+        self._graphs[prefix] = tuple(arrays)
+
+    # -- components
+
+    def local_components(self) -> tuple[int, list[tuple[int, NDArray[np.int64]]]]:
+        """Components within the block; return their number, and those of the rows that each peer reads."""
+        indptr, indices, *_ = self._graphs[""]
+        own = indptr[self._h :].astype(np.int64)
+        columns = indices[own[0] : own[-1]].astype(np.int64)
+        inside = np.where(columns >= self._h, columns - self._h, np.repeat(np.arange(self._n), np.diff(own)))
+        matrix = sparse.csr_array((np.ones(len(inside), np.int8), inside, own - own[0]), (self._n, self._n))
+        count, self._part = connected_components(matrix, directed=False)
+        return count, [(peer, self._part[rows].astype(np.int64)) for peer, rows in self._read_by.items()]
+
+    def boundary_components(self) -> dict[int, list[NDArray[np.int64]]]:
+        """The component of the first row here that touches each vertex of the boundary, peer by peer."""
+        indptr, indices, *_ = self._graphs[""]
+        first = self._part[indices[indptr[: self._h]].astype(np.int64) - self._h].astype(np.int64)
+        return {peer: [first[part]] for peer, part in self._boundary.items()}
+
+    def set_components(self, number: NDArray[np.int64]) -> dict[str, Sums]:
+        """Number components as in the whole graph; return the volume of each one, plain and sharpened."""
+        self._part = number[self._part]
+        n = int(number.max(initial=-1)) + 1
+        self._load(SHARP)
+        return {p: np.bincount(self._part, self._graphs[p][3], n).astype(float) for p in ("", SHARP)}
+
+    # -- one linear system
+
+    def begin_harmonic(self, rows: NDArray[np.int64], labels: NDArray[np.int32]) -> None:
+        """Told rows are fixed at their classes."""
+        use_threads()
+        self._graph, self._damping = "", np.float32(0)
+        self._root = np.sqrt(self._graphs[""][3]).astype(np.float32)[:, None]
+        self._known = padded(np.zeros((self._n, self._n_classes), np.float32))
+        self._known[rows, labels] = self._root[rows, 0]
+        self._free = np.ones((self._n, 1), np.float32)
+        self._free[rows] = 0
+        self._publish(self._known)
+
+    def first_harmonic(self, damping: float) -> Sums:
+        """The first residual; return its square."""
+        self._damping = np.float32(damping)
+        self._residual = self._product(self._known) * self._free
+        self._solution = np.zeros_like(self._residual)
+        return self._first_direction()
+
+    def begin_poisson(
+        self,
+        rows: NDArray[np.int64],
+        values: NDArray[np.float32],
+        damping: float,
+        means: NDArray[np.float32],
+    ) -> tuple[Sums, Sums]:
+        """Sources at told rows, the start at the means of the components; return two squares."""
+        use_threads()
+        self._graph, self._damping, self._free = SHARP, np.float32(damping), np.ones((1, 1), np.float32)
+        root = np.sqrt(self._graphs[SHARP][3])
+        inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
+        source = padded(np.zeros((self._n, self._n_classes), np.float32))
+        source[rows, : self._n_classes] = values
+        mean = padded(means[self._part]) * root.astype(np.float32)[:, None]
+        scaled = source * inverse
+        self._inverse, self._solution = inverse, mean
+        self._residual = scaled - self._damping * mean
+        return self._first_direction(), _squares(scaled, scaled)
+
+    def inflow(self, rows: NDArray[np.int64], values: NDArray[np.float32], n: int) -> Sums:
+        """The sums of sources in every component."""
+        out = np.zeros((n, values.shape[1]))
+        np.add.at(out, self._part[rows], values.astype(np.float64))
+        return out
+
+    def curvature(self) -> Sums:
+        """Multiply the direction by the system; return their product."""
+        use_threads()
+        product = self._product(self._direction)
+        np.subtract((1 + self._damping) * self._direction, product, out=product)
+        product *= self._free
+        self._image = product
+        return _squares(self._direction, product)
+
+    def advance(self, rate: NDArray[np.float32]) -> Sums:
+        """Go along the direction; return the square of the residual."""
+        self._solution += rate * self._direction
+        self._residual -= rate * self._image
+        return _squares(self._residual, self._residual)
+
+    def turn(self, ratio: NDArray[np.float32]) -> None:
+        """The next direction."""
+        self._direction *= ratio
+        self._direction += self._residual
+        self._publish(self._direction)
+
+    def end_harmonic(self) -> None:
+        """Read the solution as log-probabilities."""
+        root = np.where(self._root > 0, self._root, 1)
+        self._table = with_doubt((self._solution + self._known)[:, : self._n_classes] / root)
+
+    def end_poisson(self, every: int) -> NDArray[np.float32]:
+        """Return the sizes of the solution at every so many rows of the whole graph."""
+        self._table = np.asarray(self._solution[:, : self._n_classes] * self._inverse, np.float32)
+        some: NDArray[np.float32] = np.abs(self._table[self._rows % every == 0])
+        return some
+
+    def read_poisson(self, scale: float, steepness: float) -> None:
+        """Read the solution as log-odds."""
+        u = np.tanh(self._table / scale)
+        self._table = np.asarray(log_softmax(steepness * u, axis=1), np.float32)
+
+    def table_at(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What the last expert says of some rows."""
+        return self._table[positions]
+
+    def keep(self, name: str) -> None:
+        """Keep what the last expert says of all rows."""
+        self._kept[name] = self._table
+
+    # -- the opinion of all rows
+
+    def write_opinion(self, partition: Partition, opinion: Opinion) -> None:
+        """Add up what the experts say of every row; write probabilities, confidence, and the graph's part."""
+        use_threads()
+        weights, k = opinion.choice.weights, self._n_classes
+        by_graph, by_rows = np.zeros((2, self._n, k), np.float32)
+        for name, table in self._kept.items():
+            by_graph += np.float32(weights[name]) * table
+        if weights.get("given", 0) > 0:
+            by_rows += np.float32(weights["given"]) * ask_given(
+                self._folder.load(GIVEN.format(self.number)), 0, None
+            )
+        elif opinion.models and opinion.scale is not None:
+            for place, points in self._points(partition):
+                by_rows[place] = opinion.say_of_rows(points)
+        logits = by_rows + by_graph + opinion.offsets.astype(np.float32)
+        sure = np.float32(tempering(len(opinion.hidden_rows))) * logits
+        for pattern, table in (
+            (PROBABILITIES, np.exp(log_softmax(logits, axis=1))),
+            (CONFIDENCE, np.exp(log_softmax(sure, axis=1))),
+            (GRAPH_LOGITS, by_graph),
+        ):
+            self._folder.save(pattern.format(self.number), table)
+
+    def _points(self, partition: Partition) -> Any:
+        """The features of the rows: their places in the block, and a part of a cell at a time."""
+        done = 0
+        for cell in partition.cells_of(self.number):
+            for chunk, part in partition.slices(int(cell)):
+                points = np.array(self._folder.load(points_file(chunk), mapped=True)[part])
+                yield slice(done, done + len(points)), as_local(points)
+                done += len(points)
+
+    # -- inside
+
+    def _first_direction(self) -> Sums:
+        self._direction = self._residual.copy()
+        self._publish(self._direction)
+        return _squares(self._residual, self._residual)
+
+    def _product(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Multiply a table by ŵ, with the rows that other blocks published last."""
+        indptr, indices, weights, _ = self._graphs[self._graph]
+        whole = np.empty((self._h + self._n, table.shape[1]), np.float32)
+        for peer, rows in self._fetch_from_peers("published", self._round).items():
+            whole[self._boundary[peer]] = rows
+        whole[self._h :] = table
+        out = np.empty_like(table)
+        kernels.multiply(indptr[self._h :], indices, weights, whole, out)
+        return out
+
+    def _publish(self, table: NDArray[np.float32]) -> None:
+        self._round += 1
+        self._published.pop(self._round - 2, None)
+        self._published[self._round] = {peer: table[rows] for peer, rows in self._read_by.items()}
+
+    async def published(self, peer: int, number: int) -> NDArray[np.float32]:
+        """The rows that another block reads, in round ``number``."""
+        return self._published[number][peer]
+
+
+def _squares(a: NDArray[np.float32], b: NDArray[np.float32]) -> Sums:
+    """Σ_i a_ik b_ik, in double precision: the sums of the blocks are added up."""
+    return np.asarray(np.einsum("ik,ik->k", a, b, dtype=np.float64))

@@ -1,0 +1,184 @@
+"""A model from a file in, an error out where a kernel could not trust it.
+
+Kernels check no bounds, and follow every index they are given. So every index of a model that comes from a
+file is checked once, and numbers that must be finite are.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from phaselabel.assess.calibration import Calibration
+from phaselabel.evidence.auto import Choice, Opinion
+from phaselabel.evidence.row_models import Curve, Forest, Linear, Scale
+from phaselabel.flow.minimize import Solution
+from phaselabel.flow.star import checked_state
+from phaselabel.graph import Graph
+from phaselabel.graph.weights import check_scale_neighbor
+
+#: Numbers of a model of the rows have at most this size; scaled rows have numbers around 1.
+MOST_NUMBER = 1e12
+
+
+def check_model(model: Any) -> None:
+    """Raise ``ValueError`` if the parts of a model don't fit together.
+
+    Parameters
+    ----------
+    model : estimator
+        A classifier whose learned attributes are from a file.
+    """
+    n, k = _check_graph(model.graph_), len(model.classes_)
+    _require(_is_array(model.classes_, (k,)) and k > 0, "classes")
+    for labels in (model.classes_, model.transduction_):
+        _require(isinstance(labels, np.ndarray) and _is_readable(labels), "classes")
+    _require(isinstance(model.solution_, Solution), "solution")
+    checked_state(model.solution_, n, k, "its solution")
+    _require(_is_class_numbers(model.solution_.arm, n, k), "solution")
+    _require(_is_array(model.solution_.height, (n,), "f"), "solution")
+    _require(isinstance(model.solution_.energy, np.ndarray), "energy")
+    _require(_is_class_numbers(model._labels, n, k), "labels")
+    _require(len(model.transduction_) == n, "transduction")
+    novel = getattr(model, "novel_", None)
+    _require(novel is None or _is_array(novel, (n,), "b"), "far rows")
+    _check_rows(model, n)
+    calibrations = getattr(model, "_calibrated", [])
+    _require(isinstance(calibrations, list), "calibration")
+    for calibration in calibrations:
+        _require(isinstance(calibration, Calibration), "calibration")
+        _require(_is_finite(calibration.base) and _is_finite(calibration.slope), "calibration")
+    if hasattr(model, "abstain_below"):
+        model._check_abstention()
+    opinion = getattr(model, "_believed", None)
+    if opinion is not None:
+        _check_opinion(opinion, n, k, model.n_features_in_)
+
+
+def _check_graph(graph: Any) -> int:
+    """The number of vertices of a graph whose weights are finite and not negative."""
+    weights = graph.weights
+    _require(isinstance(graph, Graph) and isinstance(weights, sparse.csr_array), "graph")
+    n = int(weights.shape[0])
+    _require(weights.shape == (n, n) and n > 0 and weights.dtype in (np.float32, np.float64), "graph")
+    if weights.nnz:
+        _require(bool(weights.data.min() >= 0 and weights.data.max() < np.inf), "weights")
+    return n
+
+
+def _check_rows(model: Any, n: int) -> None:
+    """The fitted rows, where there are any, and a local scale for every one of them."""
+    rows, tau = model._fit_X, model._tau
+    if model.affinity == "precomputed":
+        _require(rows is None, "rows")
+        return
+    _require(_is_array(tau, (n,), "f"), "local scales")
+    _require(bool(tau.min() >= 0 and tau.max() < np.inf), "local scales")
+    asked, used = model._n_neighbors(n), getattr(model, "n_neighbors_", None)
+    _require(used is None or (_is_whole(used) and 1 <= used < n), "neighbours")
+    check_scale_neighbor(model.scale_neighbor, used or asked)
+    if model.affinity == "precomputed_nearest_neighbors":
+        _require(rows is None, "rows")
+        return
+    _require(model.affinity == "nearest_neighbors", "affinity")
+    _require(isinstance(rows, np.ndarray | sparse.csr_array), "rows")
+    _require(rows.shape == (n, model.n_features_in_), "rows")
+    _require(rows.dtype in (np.float32, np.float64, np.uint8), "rows")
+
+
+def _check_opinion(opinion: Any, n: int, k: int, n_features: int) -> None:
+    """What is believed of the rows, and the models of the rows that new rows are shown to."""
+    what = "evidence"
+    _require(isinstance(opinion, Opinion) and isinstance(opinion.choice, Choice), what)
+    for table in (opinion.probabilities, opinion.confidence, opinion.graph_logits):
+        _require(_is_array(table, (n, k), "f") and bool(np.isfinite(table).all()), what)
+    _require(_is_array(opinion.offsets, (k,), "f") and bool(np.isfinite(opinion.offsets).all()), what)
+    m = len(opinion.hidden_rows)
+    _require(
+        _is_class_numbers(opinion.hidden_rows, m, n) and (m == 0 or opinion.hidden_rows.min() >= 0), what
+    )
+    _require(_is_array(opinion.hidden_probabilities, (m, k), "f"), what)
+    _require(_is_finite(opinion.voice) and _is_whole(opinion.n_folds), what)
+    _require(len(opinion.models) == len(opinion.model_weights), what)
+    _require(all(_is_finite(weight) for weight in opinion.model_weights), what)
+    if opinion.scale is not None:
+        _check_scale(opinion.scale, n_features)
+    for model in opinion.models:
+        _check_row_model(model, k, n_features)
+
+
+def _check_scale(scale: Any, n_features: int) -> None:
+    _require(isinstance(scale, Scale) and _is_finite(scale.factor) and scale.factor > 0, "scale")
+    _require(_is_array(scale.mean, (n_features,), "f") or _is_array(scale.mean, (0,), "f"), "scale")
+    _require(bool(np.isfinite(scale.mean).all()), "scale")
+
+
+def _check_row_model(model: Any, k: int, n_features: int) -> None:
+    if isinstance(model, Forest):
+        check_forest(model, k, n_features)
+    elif isinstance(model, Linear):
+        _require(_is_array(model.coef, (k, n_features), "f"), "line")
+        _require(_is_array(model.intercept, (k,), "f"), "line")
+        _require(_is_moderate(model.coef) and _is_moderate(model.intercept), "line")
+    else:
+        _require(isinstance(model, Curve), "models of the rows")
+        m, width = model.landmarks.shape
+        expected = model.directions.shape[1] if model.directions.size else n_features
+        _require(width == expected and _is_array(model.coef, (m, k), "f"), "curve")
+        _require(_is_array(model.mean, (k,), "f"), "curve")
+        parts = (model.landmarks, model.directions, model.coef, model.mean)
+        _require(all(_is_moderate(part) for part in parts), "curve")
+
+
+def check_forest(forest: Forest, k: int, n_features: int) -> None:
+    """Every child comes after its parent, so each walk ends; every column exists."""
+    n = len(forest.feature)
+    _require(n > 0 and len(forest.roots) > 0, "trees")
+    for nodes in (forest.left, forest.right, forest.feature):
+        _require(_is_array(nodes, (n,), "i"), "trees")
+    _require(_is_array(forest.roots, (len(forest.roots),), "i"), "trees")
+    _require(bool(forest.roots.min() >= 0 and forest.roots.max() < n), "trees")
+    inner = np.flatnonzero(forest.left >= 0)
+    for children in (forest.left[inner], forest.right[inner]):
+        _require(bool((children > inner).all() and (children < n).all()), "trees")
+    columns = forest.feature[inner]
+    _require(bool((columns >= 0).all() and (columns < n_features).all()), "trees")
+    _require(_is_array(forest.threshold, (n,), "f"), "trees")
+    _require(_is_array(forest.value, (n, k), "f") and bool(np.isfinite(forest.value).all()), "trees")
+    _require(bool((forest.value >= 0).all()), "trees")
+
+
+def _is_array(value: Any, shape: tuple[int, ...], kind: str = "") -> bool:
+    return isinstance(value, np.ndarray) and value.shape == shape and (not kind or value.dtype.kind == kind)
+
+
+def _is_moderate(values: Any) -> bool:
+    """Whether all numbers are finite, and so small that sums of their products are."""
+    numbers = values.data if sparse.issparse(values) else values
+    return not numbers.size or bool(np.abs(numbers).max() <= MOST_NUMBER)
+
+
+def _is_readable(labels: Any) -> bool:
+    """Whether the texts among labels are made of letters that exist."""
+    if labels.dtype.kind != "U":
+        return True
+    letters = np.ascontiguousarray(labels).view(np.uint32)
+    return not letters.size or bool(letters.max() <= 0x10FFFF)
+
+
+def _is_class_numbers(arm: Any, n: int, k: int) -> bool:
+    """Whether these are n class numbers below k, -1 where there is none."""
+    return _is_array(arm, (n,), "i") and (n == 0 or bool(arm.min() >= -1 and arm.max() < k))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    return (_is_whole(value) or isinstance(value, float | np.floating)) and bool(np.isfinite(value))
+
+
+def _require(sound: bool, what: str) -> None:
+    if not sound:
+        raise ValueError(f"its {what} and its other parts don't fit together")

@@ -1,0 +1,62 @@
+"""What was chosen and what came of it in, sentences for the user out."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.evidence.pool import Figures
+
+#: What both together find beyond one of them counts from this many standard errors on.
+STANDARD_ERRORS = 1.0
+
+#: A side this much worse than the other one is worth a word.
+FAR_WORSE = 0.1
+
+#: A class with more than this share of the rows is worth a word.
+NEARLY_ALL = 0.95
+
+#: Hidden labels from which on the figures are quoted.
+ENOUGH_LABELS = 20
+
+
+def advice(figures: Figures) -> list[str]:
+    """Sentences about what the graph and the columns contribute, where one of them adds nothing.
+
+    Examples
+    --------
+    >>> advice(Figures(0.84, 0.61, 0.84, 100))[0][:28]
+    'The graph adds nothing here:'
+    """
+    rows, graph, together = figures.rows, figures.graph, figures.together
+    if rows is None or graph is None or together is None or figures.n_hidden < ENOUGH_LABELS:
+        return []
+    found = f"a plain model of the columns finds {rows:.0%} of hidden labels, the graph {graph:.0%}, "
+    found += f"together {together:.0%}."
+    chance = STANDARD_ERRORS * np.sqrt(max(together * (1 - together), 1e-4) / figures.n_hidden)
+    if together <= rows + chance and graph < rows - FAR_WORSE:
+        return [f"The graph adds nothing here: {found}"]
+    if together <= graph + chance and rows < graph - FAR_WORSE:
+        return [f"The columns add nothing to the graph here: {found}"]
+    return []
+
+
+def alarms(sizes: NDArray[np.float64], names: list[str]) -> list[str]:
+    """Sentences about a class that takes nearly all rows, and about classes that take none.
+
+    Examples
+    --------
+    >>> alarms(np.array([0.99, 0.01]), ["a", "b"])[0][:33]
+    "99% of the rows come out as 'a'; "
+    """
+    said = []
+    if len(sizes) > 1 and sizes.max() > NEARLY_ALL:
+        said.append(
+            f"{sizes.max():.0%} of the rows come out as {names[int(sizes.argmax())]!r}; if that is not what "
+            "you expect, label more rows of the other classes, or give class_sizes."
+        )
+    empty = [name for name, size in zip(names, sizes) if size == 0]
+    if empty:
+        said.append(
+            f"No row comes out as {', '.join(map(repr, empty[:5]))}; label more rows of "
+            f"{'it' if len(empty) == 1 else 'them'}, or give class_sizes."
+        )
+    return said

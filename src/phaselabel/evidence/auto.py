@@ -1,0 +1,513 @@
+"""Rows, graphs and a few labels in; what experts together believe of every row, and what was chosen, out."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from phaselabel.evidence.folds import Folds
+from phaselabel.evidence.pool import (
+    MOST_VOICE,
+    ROWS_WEIGHT,
+    Figures,
+    fitted_weights,
+    likely_offsets,
+    offsets_for_sizes,
+    pooled,
+    prior_weights,
+    spread_weight,
+    tempering,
+    trust_in_sizes,
+)
+from phaselabel.evidence.propagation import carried, harmonic, poisson_odds, spread_votes, with_doubt
+from phaselabel.evidence.row_models import (
+    Curve,
+    Forest,
+    Linear,
+    Scale,
+    Shares,
+    landmarks_for,
+    leading_directions,
+    trees_per_turn,
+)
+from phaselabel.few_labels.class_sizes import ClassSizes
+from phaselabel.few_labels.sharpen import sharpened
+from phaselabel.flow.star import LEAF, State
+from phaselabel.graph import Graph
+
+#: Entries of the tables (rows by classes) of all propagations on graphs; one propagation is always used.
+MOST_ENTRIES = 2_000_000
+
+#: Entries of the tables of one propagation in all turns; one turn is always used.
+MOST_TURN_ENTRIES = 20_000_000
+
+#: A spread needs a table of vertices times classes; a larger one is not made.
+LARGEST_SPREAD = 60_000_000
+
+#: Half of the classes need this many labels before class sizes are estimated: a jackknife over two folds is
+#: often sure and wrong.
+LEAST_FOR_SIZES = 3
+
+#: Class sizes are estimated on a sample of this many unlabelled rows.
+SIZE_SAMPLE = 2000
+
+#: The least height at which a vertex starts, on the arm that the evidence prefers.
+LEAST_HEIGHT = 0.02
+
+Table = NDArray[np.float32]
+Fit = Callable[[Any, NDArray[np.integer[Any]], int, int], Any]  # rows, classes, K and turn to a model
+
+
+@dataclass(frozen=True, eq=False)
+class Expert:
+    """A name, a kind, and log-probabilities of some rows (all by default) in a turn of the folds."""
+
+    name: str
+    kind: str
+    ask: Callable[[int, NDArray[np.intp] | None], Table]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What the models of the rows must know of all rows, where they are fitted on some.
+
+    Attributes
+    ----------
+    scale : Scale
+        How rows are scaled.
+    directions : ndarray
+        The leading directions of scaled rows.
+    n_rows : int
+        The number of rows.
+    """
+
+    scale: Scale
+    directions: NDArray[np.float32]
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was chosen, from what, and by which figures.
+
+    Attributes
+    ----------
+    weights : dict of str to float
+        The weight of every expert in the pool.
+    graph : str
+        The graph that the flow runs on: a number of neighbours, or "given".
+    figures : Figures
+        How many hidden labels the rows, the graph, and both together found.
+    class_sizes : ndarray of shape (K,)
+        The proportions that the probabilities were corrected by.
+    size_trust : float
+        How far the unlabelled rows were trusted on these, from 0 to 1.
+    """
+
+    weights: dict[str, float]
+    graph: str
+    figures: Figures
+    class_sizes: NDArray[np.float64]
+    size_trust: float
+
+    def __str__(self) -> str:
+        strongest = sorted(self.weights.items(), key=lambda item: -item[1])[:3]
+        listed = ", ".join(f"{name} {weight:.2f}" for name, weight in strongest if weight > 0)
+        return f"flow on the graph of {self.graph} neighbours; strongest experts: {listed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Opinion:
+    """What experts together believe of the fitted rows, and what is needed for new ones.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n, K)
+        q, the evidence of the flow.
+    confidence : ndarray of shape (n, K)
+        The same, tempered by how many labels could be hidden: the probability of being right.
+    voice : float
+        θ, the weight of the evidence: 1 if all of it comes from graphs, which is as much as all neighbours
+        together have; more, the more of it the rows say.
+    choice : Choice
+        How it came about.
+    graph_logits : ndarray of shape (n, K)
+        The part of the graphs' experts in the pool, before biases and class sizes.
+    models : list
+        The models of the rows, fitted to all labels, with their weights in ``model_weights``.
+    scale : Scale or None
+        How rows are scaled for the models.
+    offsets : ndarray of shape (K,)
+        What biases and class sizes add.
+    hidden_rows, hidden_probabilities : ndarray of shape (m,) and (m, K)
+        The labelled rows that were hidden in turn, and what was believed of them then.
+    n_folds : int
+        The number of turns.
+    """
+
+    probabilities: NDArray[np.float32]
+    confidence: NDArray[np.float32]
+    voice: float
+    choice: Choice
+    graph_logits: NDArray[np.float32] = field(repr=False)
+    models: list[Any] = field(repr=False)
+    model_weights: list[float] = field(repr=False)
+    scale: Scale | None = field(repr=False)
+    offsets: NDArray[np.float64]
+    hidden_rows: NDArray[np.intp]
+    hidden_probabilities: NDArray[np.float64]
+    n_folds: int
+
+    def start(self) -> State:
+        """The arm of the largest probability, at a height by its margin over the next."""
+        return start_from(self.probabilities)
+
+    def say_of_rows(self, X: Any) -> NDArray[np.float32]:
+        """The part of the rows' models in the pool, as :func:`pool_opinion` adds it up."""
+        total = np.zeros((X.shape[0], self.probabilities.shape[1]), np.float32)
+        for weight, said in self._said_of(X):
+            total += np.float32(weight) * np.asarray(said, np.float32)
+        return total
+
+    def _said_of(self, X: Any) -> Iterator[tuple[float, NDArray[np.floating[Any]]]]:
+        """The weight of every model of the rows, and what it says."""
+        if self.models and self.scale is not None:
+            scaled = self.scale(X)
+            for model, weight in zip(self.models, self.model_weights):
+                yield weight, model.log_probabilities(X if isinstance(model, Shares) else scaled)
+
+    def of_rows(self, X: Any, graph_logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """Confidences in new rows, given the mean graph logits of their neighbours."""
+        logits = graph_logits + self.offsets
+        for weight, said in self._said_of(X):
+            logits = logits + weight * said
+        return np.exp(log_softmax(tempering(len(self.hidden_rows)) * logits, axis=1))
+
+
+def start_from(q: NDArray[np.floating[Any]]) -> State:
+    """The arm of every row's largest probability, at a height by its margin over the next.
+
+    Examples
+    --------
+    >>> state = start_from(np.array([[0.75, 0.25], [0.5, 0.5]]))
+    >>> state.arm.tolist(), state.height.tolist()
+    ([0, 0], [0.25, 0.02])
+    """
+    if q.shape[1] < 2:
+        return State(np.zeros(len(q), np.int32), np.full(len(q), LEAF))
+    two = np.partition(q, -2, axis=1)[:, -2:]
+    height = np.clip(LEAF * (two[:, 1] - two[:, 0]).astype(np.float64), LEAST_HEIGHT, LEAF)
+    return State(q.argmax(axis=1).astype(np.int32), height)
+
+
+def form_opinion(
+    X: Any | None,
+    graphs: Mapping[str, Graph],
+    labels: NDArray[np.int32],
+    n_classes: int,
+    sizes: ClassSizes,
+    *,
+    usual: str,
+    own: bool = False,
+    model: Any = None,
+    pause: Callable[[], None] = lambda: None,
+) -> Opinion:
+    """Ask every expert there is, and pool what they say.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix, optional
+        The rows; without them only the graphs are asked.
+    graphs : mapping of str to Graph
+        Graphs of several numbers of neighbours, by name.
+    labels : ndarray of int32
+        The known classes; -1 where not known.
+    n_classes : int
+        K.
+    sizes : ClassSizes
+        What is known of the classes' sizes.
+    usual : str
+        The graph that few labels are spread on.
+    own : bool, default=False
+        Whether that graph is not made from the rows, so that it carries their opinion further.
+    model : scikit-learn classifier, or ndarray of shape (n, K), optional
+        The model of the rows, or its probabilities, instead of the built-in ones. A row of NaN is no opinion.
+    pause : callable
+        Called between two experts. A program with a user in front of it does there what can't wait.
+
+    Returns
+    -------
+    Opinion
+        Probabilities of all rows, and how they came about.
+    """
+    n = len(labels)
+    folds = Folds.of(labels, n_classes, affordable_turns(n, n_classes))
+    rows = RowExperts(X, folds, model)
+    walks = _graph_experts(graphs, folds)[: affordable_walks(n, n_classes)]
+    if spread_weight(len(folds.known) / n_classes) and n * n_classes <= LARGEST_SPREAD and n_classes > 1:
+        made: list[Graph] = []
+        ask = partial(_ask_spread, graphs[usual], folds, sizes, made)
+        walks.append(Expert(f"spread {usual}", "spread", ask))
+    if own and rows.experts:
+        ask = partial(_ask_carried, graphs[usual], folds, rows)
+        walks.append(Expert(f"carried {usual}", "carried", ask))
+    return pool_opinion(rows, walks, folds, sizes, list(graphs), usual=usual, own=own, pause=pause)
+
+
+def affordable_walks(n_rows: int, n_classes: int) -> int:
+    """How many propagations on graphs are used; those on the usual graph come first.
+
+    Examples
+    --------
+    >>> affordable_walks(1000, 10), affordable_walks(70_000, 10), affordable_walks(1_000_000, 20)
+    (200, 2, 1)
+    """
+    return max(1, MOST_ENTRIES // (n_rows * n_classes))
+
+
+def affordable_turns(n_rows: int, n_classes: int) -> int:
+    """How many times labels are hidden at most.
+
+    Examples
+    --------
+    >>> affordable_turns(70_000, 10), affordable_turns(1_000_000, 20)
+    (28, 1)
+    """
+    return max(1, MOST_TURN_ENTRIES // (n_rows * n_classes))
+
+
+def pool_opinion(
+    rows: "RowExperts",
+    walks: list[Expert],
+    folds: Folds,
+    sizes: ClassSizes,
+    names: list[str],
+    *,
+    usual: str,
+    own: bool = False,
+    pause: Callable[[], None] = lambda: None,
+) -> Opinion:
+    """Weigh experts by labels held back; pool what they say.
+
+    On a cluster the rows are the labelled ones and a sample of the others, of all rows that the graphs have:
+    the weights, the biases and the sizes depend on no other row.
+
+    Parameters
+    ----------
+    rows : RowExperts
+        The models of the rows.
+    walks : list of Expert
+        The experts that ask graphs.
+    folds : Folds
+        The known labels, and which are hidden when.
+    sizes : ClassSizes
+        What is known of the classes' sizes.
+    names : list of str
+        The names of the graphs.
+    usual : str
+        The graph that few labels are spread on.
+    own : bool, default=False
+        Whether that graph is not made from the rows.
+    pause : callable
+        Called between two experts.
+
+    Returns
+    -------
+    Opinion
+        Probabilities of these rows, and how they came about.
+    """
+    experts, labels, n_classes = [*rows.experts, *walks], folds.labels, folds.n_classes
+    n, known = len(labels), len(folds.known)
+    kinds = [expert.kind for expert in experts]
+    prior = prior_weights(kinds, known / n_classes)
+
+    unlabelled = np.random.default_rng(0).permutation(np.flatnonzero(labels < 0))
+    sample = np.sort(unlabelled[:SIZE_SAMPLE])
+    judged, of_rows = folds.judged, np.array([kind == "rows" for kind in kinds])
+    sampling = of_rows if of_rows.any() else ~of_rows  # the experts that class sizes are judged by
+    held = np.zeros((len(judged), len(experts), n_classes), np.float32)
+    sampled = np.zeros((len(folds.turns), len(sample), int(sampling.sum()), n_classes), np.float32)
+    for e, expert in enumerate(experts):
+        place = int(sampling[:e].sum())
+        for turn in range(folds.n_hidden):
+            pause()
+            mine = np.isin(judged, folds.hidden(turn))
+            wanted = np.concatenate([judged[mine], sample]) if sampling[e] else judged[mine]
+            table = expert.ask(turn, wanted)
+            held[mine, e] = table[: mine.sum()]
+            if sampling[e]:
+                sampled[turn, :, place] = table[mine.sum() :]
+    y, turn_of = labels[judged], folds.fold[folds.fold >= 0]
+    weights, bias = fitted_weights(held, y, prior, kinds)
+
+    by_rows, by_graph = np.zeros((2, n, n_classes), np.float32)
+    part = np.zeros(len(experts))
+    for e, (expert, weight) in enumerate(zip(experts, weights)):
+        if weight > 0:  # the others need not be asked again
+            pause()
+            table = expert.ask(folds.n_hidden, None)
+            target = by_rows if of_rows[e] else by_graph
+            target += np.float32(weight) * table
+            part[e] = weight * float(table[sample].std(axis=1).mean()) if len(sample) else weight
+            if sampling[e]:
+                sampled[-1, :, int(sampling[:e].sum())] = table[sample]
+    # Without a fold: its own weights judge the fold's labels, and what sizes owe to the choice of the labels.
+    together, turns = np.zeros((len(judged), n_classes)), []
+    for turn in range(folds.n_hidden):
+        mine = turn_of == turn
+        w, c = fitted_weights(held[~mine], y[~mine], prior, kinds)
+        together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
+        turns.append(pooled(sampled[turn], w[sampling], c))
+    figures = Figures.of(held, kinds, folds, together)
+    logits = by_rows + by_graph + bias.astype(np.float32)
+    if sizes.exact:
+        offsets, trust = offsets_for_sizes(logits[sample] if len(sample) else logits, sizes), 1.0
+    elif np.median(np.bincount(labels[folds.known], minlength=n_classes)) < LEAST_FOR_SIZES:
+        offsets, trust = np.zeros(n_classes), 0.0
+    else:
+        trust = trust_in_sizes([*turns, pooled(sampled[-1], weights[sampling], bias)], folds.n_dealt)
+        offsets = trust * likely_offsets(logits[sample]) if trust > 0 else np.zeros(n_classes)
+    logits += offsets.astype(np.float32)
+    offsets = offsets + bias
+    q = np.exp(log_softmax(logits, axis=1))
+    sure = np.exp(log_softmax(np.float32(tempering(len(judged))) * logits, axis=1))
+    from_graphs = part[~of_rows].sum() / max(part.sum(), 1e-30)
+    voice = min(MOST_VOICE, 1 / max(from_graphs, 1e-30))
+
+    named = {expert.name: float(weight) for expert, weight in zip(experts, weights)}
+    pull = {name: sum(w for e, w in named.items() if e.endswith(f" {name}")) for name in names}
+    chosen = usual if own else max(pull, key=lambda name: pull[name])
+    proportions = np.exp(offsets - bias) / np.exp(offsets - bias).sum()
+    choice = Choice(named, chosen, figures, proportions, trust)
+    used = [name for name in rows.models if named[name] > 0]
+    models, model_weights = [rows.models[name] for name in used], [named[name] for name in used]
+    return Opinion(
+        q, sure, voice, choice, by_graph, models, model_weights, rows.scale, offsets, judged, together,
+        folds.n_hidden,
+    )  # fmt: skip
+
+
+class RowExperts:
+    """The models of the rows, each fitted anew in every turn; those of the last turn are kept.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix, optional
+        The rows, or some of them that have all labels.
+    folds : Folds
+        The labels of these rows.
+    model : classifier or ndarray, optional
+        What a user gives instead of the built-in models.
+    survey : Survey, optional
+        What is to be known of all rows, where ``X`` holds some.
+    """
+
+    def __init__(self, X: Any | None, folds: Folds, model: Any, survey: Survey | None = None) -> None:
+        self._folds = folds
+        self.scale: Scale | None = None
+        self._fitted: dict[tuple[str, int], Any] = {}
+        self.experts: list[Expert] = []
+        if isinstance(model, np.ndarray):
+            self.experts = [Expert("given", "rows", partial(ask_given, model))]
+            return
+        if X is None:
+            return
+        self.scale = Scale.of(X) if survey is None else survey.scale
+        self._X = X if model is not None else self.scale(X)
+        kinds: dict[str, Fit] = {"model": partial(_given, model)}
+        if model is None:
+            n_rows = X.shape[0] if survey is None else survey.n_rows
+            directions = leading_directions(self._X) if survey is None else survey.directions
+            n_trees, landmarks = trees_per_turn(n_rows, len(folds.turns)), landmarks_for(n_rows)
+            kinds = {
+                "linear": lambda X, y, k, turn: Linear.fit(X, y, k),
+                "curve": lambda X, y, k, turn: Curve.fit(X, y, k, directions, landmarks),
+                "forest": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn),
+                "extra trees": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn, extra=True),
+            }
+        self.experts = [Expert(name, "rows", partial(self._ask, name, fit)) for name, fit in kinds.items()]
+
+    @property
+    def models(self) -> dict[str, Any]:
+        """The models of the last turn, fitted to all labels, by name."""
+        return {name: model for (name, turn), model in self._fitted.items() if turn == self._folds.n_hidden}
+
+    def _ask(self, name: str, fit: Fit, turn: int, rows: NDArray[np.intp] | None) -> Table:
+        if (name, turn) not in self._fitted:
+            self._fitted[name, turn] = self._fit(name, fit, turn)
+        model = self._fitted[name, turn]
+        return np.asarray(model.log_probabilities(self._X if rows is None else self._X[rows]), np.float32)
+
+    def _fit(self, name: str, fit: Fit, turn: int) -> Any:
+        known, labels = self._folds.told(turn), self._folds.labels
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few labels, few iterations: hidden labels judge the model
+            model = fit(self._X[known], labels[known], self._folds.n_classes, turn)
+        if isinstance(model, Forest) and turn == self._folds.n_hidden:
+            earlier = [self._fitted[name, other] for other in range(turn) if (name, other) in self._fitted]
+            return Forest.joined([*earlier, model])
+        return model
+
+
+def ask_given(probabilities: NDArray[np.floating[Any]], turn: int, rows: NDArray[np.intp] | None) -> Table:
+    """What a user's probabilities say; nothing where they are NaN."""
+    return with_doubt(np.nan_to_num(_some(probabilities, rows)))
+
+
+def _given(model: Any, X: Any, y: NDArray[np.integer[Any]], n_classes: int, turn: int) -> Shares:
+    """A user's classifier, fitted to told rows."""
+    from sklearn.base import clone
+
+    fitted = clone(model).fit(X, y)
+    return Shares(fitted, np.asarray(fitted.classes_, np.intp), n_classes)
+
+
+def _graph_experts(graphs: Mapping[str, Graph], folds: Folds) -> list[Expert]:
+    """Two kinds of propagation on every graph; one of them on weights sharpened by shared neighbours."""
+    experts = []
+    for name, graph in graphs.items():
+        sharp: list[Graph] = []
+        experts.append(Expert(f"harmonic {name}", "graph", partial(_ask_harmonic, graph, folds)))
+        experts.append(Expert(f"poisson {name}", "graph", partial(_ask_poisson, graph, folds, sharp)))
+    return experts
+
+
+def _ask_harmonic(graph: Graph, folds: Folds, turn: int, rows: NDArray[np.intp] | None) -> Table:
+    return _some(harmonic(graph, folds.shown(turn), folds.n_classes), rows)
+
+
+def _ask_poisson(
+    graph: Graph, folds: Folds, sharp: list[Graph], turn: int, rows: NDArray[np.intp] | None
+) -> Table:
+    if not sharp:
+        sharp.append(sharpened(graph))
+    return _some(poisson_odds(sharp[0], folds.shown(turn), folds.n_classes), rows)
+
+
+def _ask_spread(
+    graph: Graph,
+    folds: Folds,
+    sizes: ClassSizes,
+    made: list[Graph],
+    turn: int,
+    rows: NDArray[np.intp] | None,
+) -> Table:
+    return _some(spread_votes(graph, folds.shown(turn), folds.n_classes, sizes, made), rows)
+
+
+def _ask_carried(
+    graph: Graph, folds: Folds, experts: RowExperts, turn: int, rows: NDArray[np.intp] | None
+) -> Table:
+    """The prior pool of the rows' models, carried along the graph."""
+    said = [expert.ask(turn, None) for expert in experts.experts]
+    pooled = np.float32(ROWS_WEIGHT / len(said)) * np.sum(said, axis=0)
+    return _some(carried(graph, folds.shown(turn), pooled), rows)
+
+
+def _some(table: Any, rows: NDArray[np.intp] | None) -> Any:
+    return table if rows is None else table[rows]

@@ -1,0 +1,240 @@
+"""Log-probabilities of several experts in, one probability per class and row out.
+
+The logarithms are added up with weights that are shared by all classes. Held-back labels choose the weights,
+starting from a prior; class sizes follow from the unlabelled rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp
+
+from phaselabel.evidence.folds import Folds, class_weights
+from phaselabel.few_labels.class_sizes import ClassSizes
+
+#: The prior weight of the models of the rows together.
+ROWS_WEIGHT = 0.6
+
+#: The prior weight of the propagations on graphs together.
+GRAPH_WEIGHT = 0.5
+
+#: The prior weight of the spread with one label per class; it falls with the square of their number.
+SPREAD_WEIGHT = 2.0
+
+#: Below this prior weight the spread costs more than it adds.
+LEAST_SPREAD_WEIGHT = 0.05
+
+#: The prior weight of the rows' opinion carried along a graph of its own.
+CARRIED_WEIGHT = 0.5
+
+#: The deviation of one expert's weight from the prior, and that of all experts of a kind together. Ten labels
+#: can tell whether the rows or the graph are worth more, hardly which of four models of the rows.
+OWN_DEVIATION, KIND_DEVIATION = 0.3, 1.0
+
+#: The precision of the biases of the classes around 0.
+BIAS_PRECISION = 1.0
+
+#: The largest weight of the evidence in the flow.
+MOST_VOICE = 100.0
+
+#: How strongly class sizes are pulled to even ones, in rows per row.
+EVEN_PULL = 0.1
+
+Table = NDArray[np.floating[Any]]
+
+
+def spread_weight(labels_per_class: float) -> float:
+    """The prior weight of the spread; 0 where it would be small.
+
+    Examples
+    --------
+    >>> spread_weight(1), spread_weight(2), spread_weight(20)
+    (2.0, 0.5, 0.0)
+    """
+    weight = SPREAD_WEIGHT / max(labels_per_class, 1) ** 2
+    return weight if weight >= LEAST_SPREAD_WEIGHT else 0.0
+
+
+def prior_weights(kinds: list[str], labels_per_class: float) -> NDArray[np.float64]:
+    """The weight of every expert before any label is held back.
+
+    Examples
+    --------
+    >>> prior_weights(["rows", "rows", "graph", "spread"], 2.0).tolist()
+    [0.3, 0.3, 0.5, 0.5]
+    """
+    total = {
+        "rows": ROWS_WEIGHT,
+        "graph": GRAPH_WEIGHT,
+        "spread": spread_weight(labels_per_class),
+        "carried": CARRIED_WEIGHT,
+    }
+    return np.array([total[kind] / kinds.count(kind) for kind in kinds])
+
+
+def prior_precision(kinds: list[str], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inverse covariance of the weights: own deviations, and a common one for all experts of a kind."""
+    covariance = OWN_DEVIATION**2 * np.eye(len(kinds))
+    for kind in set(kinds):
+        common = np.where([other == kind for other in kinds], prior, 0)
+        covariance += KIND_DEVIATION**2 * np.outer(common, common) / max(float(common @ common), 1e-12)
+    return np.asarray(np.linalg.inv(covariance))
+
+
+def fitted_weights(
+    tables: Table, y: NDArray[np.integer[Any]], prior: NDArray[np.float64], kinds: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The most likely weights, none negative, and a bias per class, by labels hidden from the experts.
+
+    Held-back labels count by class, so that a pool without bias gives every class the same share of them. The
+    biases see to that. Without them class sizes found among the other rows would be a leaning of the pool.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (m, n_experts, K)
+        Log-probabilities of each hidden label's row.
+    y : ndarray of int, shape (m,)
+        The hidden labels.
+    prior : ndarray of shape (n_experts,)
+        The weights to start from, and to stay near where there are few labels.
+    kinds : list of str
+        The kind of every expert: weights of one kind vary together, see :func:`prior_precision`.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_experts,)
+        With the biases, the minimum of the class-balanced log-loss plus
+        ``(w - prior)ᵀ P (w - prior) / 2 + BIAS_PRECISION |bias|² / 2`` with the precision P of the prior.
+    bias : ndarray of shape (K,)
+        To be added to the log-probabilities.
+    """
+    _, n_experts, n_classes = tables.shape
+    if not len(y):
+        return prior, np.zeros(n_classes)
+    precision = prior_precision(kinds, prior)
+    tables = tables.astype(np.float64)
+    balance, truth = class_weights(y, n_classes), np.eye(n_classes)[y]
+    of_truth = tables[np.arange(len(y)), :, y]
+
+    def loss(both: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights, bias = both[:n_experts], both[n_experts:]
+        logits = np.einsum("rek,e->rk", tables, weights) + bias
+        total = logsumexp(logits, axis=1)
+        p = np.exp(logits - total[:, None])
+        away = weights - prior
+        pull = precision @ away
+        value = balance @ (total - of_truth @ weights - bias[y])
+        value += 0.5 * (away @ pull + BIAS_PRECISION * bias @ bias)
+        slope = np.einsum("rek,rk->e", tables, balance[:, None] * p) - balance @ of_truth
+        slopes = slope + pull, balance @ (p - truth) + BIAS_PRECISION * bias
+        return float(value), np.concatenate(slopes)
+
+    bounds = [(0, None)] * n_experts + [(None, None)] * n_classes
+    start = np.concatenate([prior, np.zeros(n_classes)])
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return found[:n_experts], found[n_experts:]
+
+
+def pooled(tables: Table, weights: NDArray[np.float64], bias: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logits of rows from the log-probabilities of experts, (rows, experts, classes)."""
+    return np.einsum("rek,e->rk", tables, weights) + bias
+
+
+def likely_offsets(logits: Table) -> NDArray[np.float64]:
+    """log(K π) for the class sizes π under which the rows are most likely (EM), pulled to even ones."""
+    p = np.exp(log_softmax(np.asarray(logits, np.float64), axis=1))
+    k = p.shape[1]
+    sizes = np.full(k, 1 / k)
+    for _ in range(200):
+        shares = p * sizes
+        shares /= shares.sum(axis=1, keepdims=True)
+        new = (shares.mean(axis=0) + EVEN_PULL / k) / (1 + EVEN_PULL)
+        done = np.abs(new - sizes).max() < 1e-5
+        sizes = new
+        if done:
+            break
+    return np.log(k * sizes)
+
+
+def trust_in_sizes(turns: list[Table], n_dealt: int) -> float:
+    """How far the estimated class sizes depend on the rows, and not on which labels were given.
+
+    Parameters
+    ----------
+    turns : list of ndarray
+        Logits of a sample of unlabelled rows: one for every hidden fold, the last with all labels.
+    n_dealt : int
+        The number of folds.
+
+    Returns
+    -------
+    float
+        From 0 to 1: James-Stein shrinkage, with the variance of a jackknife over the folds; the fewer folds,
+        the larger it may truly be.
+    """
+    if len(turns) < 2 or not len(turns[-1]):
+        return 0.0
+    each = [likely_offsets(logits) for logits in turns]
+    variance = n_dealt * np.mean([np.sum((other - each[-1]) ** 2) for other in each[:-1]])
+    return max(0.0, 1 - float(variance) / max(float(np.sum(each[-1] ** 2)), 1e-12))
+
+
+def tempering(n_hidden: int) -> float:
+    """The factor of the log-odds in a confidence: ⅙ where no label could be hidden, near 1 from 50 on.
+
+    Examples
+    --------
+    >>> round(tempering(0), 2), round(tempering(50), 2)
+    (0.17, 0.91)
+    """
+    return (n_hidden + 1) / (n_hidden + 6)
+
+
+def offsets_for_sizes(logits: Table, sizes: ClassSizes) -> NDArray[np.float64]:
+    """The offsets with which the mean probabilities of the rows lie within given sizes."""
+    offsets = np.zeros(logits.shape[1])
+    for _ in range(100):
+        mean = np.exp(log_softmax(logits + offsets, axis=1)).mean(axis=0)
+        step = np.log(np.clip(mean, sizes.low, sizes.high) / np.maximum(mean, 1e-12))
+        offsets += step
+        if np.abs(step).max() < 1e-4:
+            break
+    return offsets - offsets.mean()
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """How many hidden labels were found: by the rows alone, by the graph alone, and together.
+
+    Attributes
+    ----------
+    rows, graph, together : float or None
+        Shares of the hidden labels; None where there is no such expert, or no label could be hidden.
+    n_hidden : int
+        The number of labels that were hidden in turn.
+    """
+
+    rows: float | None
+    graph: float | None
+    together: float | None
+    n_hidden: int
+
+    @classmethod
+    def of(cls, tables: Table, kinds: list[str], folds: Folds, together: Table) -> "Figures":
+        """Judge experts by labels that they were not told; every class counts the same."""
+        y = folds.labels[folds.judged]
+        if not len(y):
+            return cls(None, None, None, 0)
+        balance = class_weights(y, folds.n_classes)
+
+        def share(logits: Table) -> float:
+            return float(np.average(logits.argmax(axis=1) == y, weights=balance))
+
+        def by(*wanted: str) -> float | None:
+            mine = [i for i, kind in enumerate(kinds) if kind in wanted]
+            return share(tables[:, mine].sum(axis=1)) if mine else None
+
+        return cls(by("rows"), by("graph", "spread"), share(together), len(y))

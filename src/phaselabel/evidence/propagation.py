@@ -1,0 +1,106 @@
+"""A graph and told labels in, log-probabilities by what walks from the labels reach out."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from phaselabel._kernels import spread as kernels
+from phaselabel.few_labels.class_sizes import ClassSizes
+from phaselabel.few_labels.poisson import padded, poisson
+from phaselabel.few_labels.policy import FIT
+from phaselabel.few_labels.solve import Problem, solve
+from phaselabel.flow.minimize import FlowSettings
+from phaselabel.flow.star import checked_fidelity
+from phaselabel.flow.votes import votes_on
+from phaselabel.graph import Graph
+
+#: The probability that a walk on the graph is wrong altogether.
+DOUBT = 0.05
+
+#: How much a harmonic value is damped at every step, so that the equation has one solution everywhere.
+DAMPING = 1e-3
+
+#: How steep the Poisson solution is read: log-odds between two classes far apart.
+STEEPNESS = 2.0
+
+#: A walk that carries the rows' opinion goes on with this probability.
+PERSISTENCE = 0.9
+
+#: Trust in told labels.
+FIDELITY = 30.0
+
+#: Steps of such a walk.
+CARRY_STEPS = 15
+
+
+def harmonic(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
+    """Every row the mean of its neighbours, told rows fixed: where a walk first meets a label.
+
+    Solved by conjugate gradients in the symmetric variables D^½ u, one column per class.
+    """
+    n, told = len(labels), np.flatnonzero(labels >= 0)
+    indptr, indices, weights = graph.csr
+    weights = weights.astype(np.float32, copy=False)
+    root = np.sqrt(graph.degrees).astype(np.float32)[:, None]
+    known = padded(np.zeros((n, n_classes), np.float32))
+    known[told, labels[told]] = root[told, 0]
+    product, free = np.empty_like(known), np.ones((n, 1), np.float32)
+    free[told] = 0
+    kernels.multiply(indptr, indices, weights, known, product)
+    residual = product * free
+    solution, direction = np.zeros_like(residual), residual.copy()
+    norm = np.einsum("ik,ik->k", residual, residual)
+    goal = 1e-6 * norm
+    for _ in range(100):
+        kernels.multiply(indptr, indices, weights, direction, product)
+        np.subtract((1 + DAMPING) * direction, product, out=product)
+        product *= free
+        rate = norm / np.maximum(np.einsum("ik,ik->k", direction, product), 1e-30)
+        solution += rate * direction
+        residual -= rate * product
+        before, norm = norm, np.einsum("ik,ik->k", residual, residual)
+        if (norm <= goal).all():
+            break
+        direction *= norm / np.maximum(before, 1e-30)
+        direction += residual
+    shares = (solution + known)[:, :n_classes] / np.where(root > 0, root, 1)
+    return with_doubt(shares)
+
+
+def poisson_odds(sharp: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
+    """The damped Poisson solution on a sharpened graph, read as log-odds."""
+    u = poisson(sharp, labels, n_classes)
+    some = np.abs(u[:: max(1, len(u) // 20_000)])
+    u = np.tanh(u / max(2 * float(np.median(some)), 1e-30))
+    return np.asarray(log_softmax(STEEPNESS * u, axis=1), np.float32)
+
+
+def spread_votes(
+    graph: Graph, labels: NDArray[np.int32], n_classes: int, sizes: ClassSizes, made: list[Graph]
+) -> NDArray[np.float32]:
+    """The votes of the graph's own solution: labels spread, classes competing under their sizes."""
+    fidelity = checked_fidelity(FIDELITY, labels)
+    problem = Problem(graph, labels, n_classes, fidelity, sizes, FlowSettings(), None, made)
+    solution = solve(problem, FIT)
+    return with_doubt(votes_on(graph, solution.state, None, n_classes))
+
+
+def carried(graph: Graph, labels: NDArray[np.int32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What the rows say, carried along a graph that is not made from them; told rows are fixed."""
+    told = labels >= 0
+    base = np.exp(log_softmax(rows, axis=1)).astype(np.float32)
+    base[told] = np.eye(base.shape[1], dtype=np.float32)[labels[told]]
+    indptr, indices, _ = graph.csr
+    table, other = base.copy(), np.empty_like(base)
+    for _ in range(CARRY_STEPS):
+        kernels.multiply(indptr, indices, graph.walk, table, other)
+        table = np.float32(PERSISTENCE) * other + np.float32(1 - PERSISTENCE) * base
+        table[told] = base[told]
+    return np.log(table + DOUBT / base.shape[1])
+
+
+def with_doubt(shares: NDArray[np.floating]) -> NDArray[np.float32]:
+    """log of a row's shares with some doubt; even where there are none."""
+    total = shares.sum(axis=1, keepdims=True)
+    mixed = (np.maximum(shares, 0) + DOUBT / shares.shape[1]) / (total + DOUBT)
+    return np.log(mixed).astype(np.float32)

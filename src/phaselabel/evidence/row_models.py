@@ -1,0 +1,325 @@
+"""Labelled rows in, a model of plain arrays that gives log-probabilities of any row out.
+
+Four kinds, each quick to fit on few labels: a line, a smooth curve, and two kinds of trees. What is kept of a
+model are arrays, so that it can be saved without pickle.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import log_softmax
+from sklearn.utils import gen_batches
+
+from phaselabel._kernels import forest as kernels
+from phaselabel.evidence.folds import class_weights
+
+#: C of the logistic regression; rows have a mean square length of 1.
+PENALTY = 10.0
+
+#: The ridge of the kernel model, for a label of weight 1.
+RIDGE = 0.1
+
+#: The kernel model keeps at most this many labelled rows.
+MOST_LANDMARKS = 2000
+
+#: Labelled rows that it keeps times rows that it is applied to, at most.
+MOST_PAIRS = 140_000_000
+
+#: The kernel model sees at most this many columns: the leading principal directions.
+MOST_COLUMNS = 100
+
+#: Where there are more columns than rows, the directions are those of at most this many rows.
+MOST_WIDE_ROWS = 2000
+
+#: Scores of the kernel model times this are log-odds.
+STRETCH = 4.0
+
+#: The trees of a forest, over all turns, and rows times trees, at most.
+MOST_TREES, MOST_VISITS = 100, 2_000_000
+
+#: The trees of a forest in one turn at least.
+LEAST_TREES = 8
+
+#: The votes of a forest count as this many, beside one that is spread over all classes.
+FOREST_VOTES = 10.0
+
+#: No log-probability is below this.
+LEAST_LOG = -12.0
+
+#: A scaled entry is at most this far from 0: in single precision, squares of a row's entries can be summed.
+FARTHEST = 1e12
+
+#: A dense table made for a prediction has at most this many entries.
+LARGEST_TABLE = 20_000_000
+
+Rows = Any  # an array or a CSR matrix, rows by columns
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """How rows are centred and scaled: by one number, to a mean square length of 1.
+
+    One number, because columns that are nearly constant (the border of a picture) would be blown up by scales
+    of their own. Sparse rows are not centred.
+    """
+
+    mean: NDArray[np.float64]
+    factor: float
+
+    @classmethod
+    def of(cls, X: Rows) -> "Scale":
+        """The scale of some rows."""
+        some = X[:: max(1, X.shape[0] // 20_000)]
+        entries = some.data if sparse.issparse(some) else np.asarray(some)
+        largest = float(np.abs(entries).max(initial=0))
+        # Squares of very large or small entries leave the range of float64; a power of two costs no digit.
+        unit = 2.0 ** np.frexp(largest)[1] if largest else 1.0
+        if sparse.issparse(some):
+            mean, total = np.zeros(0), float(((entries / unit) ** 2).sum())
+        else:
+            centred = entries.astype(np.float64) / unit
+            mean = centred.mean(axis=0)
+            total = float(((centred - mean) ** 2).sum())
+        spread = np.sqrt(total / max(some.shape[0], 1))
+        return cls(mean * unit, float(unit * spread) if spread > 1e-15 else unit)
+
+    def __call__(self, X: Rows) -> Rows:
+        """Rows on this scale, in single precision."""
+        if sparse.issparse(X):
+            scaled = sparse.csr_array(X, dtype=np.float64) / self.factor
+            scaled.data = np.clip(scaled.data, -FARTHEST, FARTHEST)
+            return scaled.astype(np.float32)
+        X = np.asarray(X)
+        scaled = np.empty(X.shape, np.float32)
+        for batch in gen_batches(len(X), max(1, LARGEST_TABLE // max(X.shape[1], 1))):
+            scaled[batch] = np.clip((X[batch] - self.mean) / self.factor, -FARTHEST, FARTHEST)
+        return scaled
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Multinomial logistic regression."""
+
+    coef: NDArray[np.float32]
+    intercept: NDArray[np.float32]
+
+    @classmethod
+    def fit(cls, X: Rows, y: NDArray[np.integer[Any]], n_classes: int) -> "Linear":
+        """Fit to labelled rows; a class without a label gets the least probability."""
+        from sklearn.linear_model import LogisticRegression
+
+        coef = np.zeros((n_classes, X.shape[1]), np.float32)
+        intercept = np.full(n_classes, LEAST_LOG, np.float32)
+        present = np.unique(y)
+        if len(present) < 2:
+            intercept[present] = 0
+            return cls(coef, intercept)
+        model = LogisticRegression(C=PENALTY, max_iter=100)
+        model.fit(X, y, sample_weight=class_weights(y, n_classes))
+        if len(present) == 2:  # one line for two classes: half of it on either side
+            coef[present] = np.outer([-0.5, 0.5], model.coef_[0])
+            intercept[present] = np.array([-0.5, 0.5]) * model.intercept_[0]
+        else:
+            coef[present], intercept[present] = model.coef_, model.intercept_
+        return cls(coef, intercept)
+
+    def log_probabilities(self, X: Rows) -> NDArray[np.float32]:
+        """One row per row of ``X``, one column per class."""
+        scores = np.asarray(X @ self.coef.T) + self.intercept
+        return np.maximum(log_softmax(scores, axis=1), LEAST_LOG).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Ridge regression on class indicators, with a Gaussian kernel as wide as the rows are apart."""
+
+    landmarks: Any
+    directions: NDArray[np.float32]
+    coef: NDArray[np.float32]
+    mean: NDArray[np.float32]
+
+    @classmethod
+    def fit(
+        cls,
+        X: Rows,
+        y: NDArray[np.integer[Any]],
+        n_classes: int,
+        directions: NDArray[np.float32],
+        most: int = MOST_LANDMARKS,
+    ) -> "Curve":
+        """Fit to labelled rows, ``most`` of them at most."""
+        if X.shape[0] > most:
+            some = np.random.default_rng(0).permutation(X.shape[0])[:most]
+            X, y = X[some], y[some]
+        landmarks = X @ directions if directions.size else X
+        weights = class_weights(y, n_classes)
+        target = np.eye(n_classes)[y]
+        mean = (target * weights[:, None]).mean(axis=0)
+        system = _gauss(landmarks, landmarks).astype(np.float64) + np.diag(RIDGE / weights)
+        coef = np.linalg.solve(system, target - mean)
+        coef = np.ascontiguousarray(coef, np.float32)
+        return cls(landmarks, directions, coef, mean.astype(np.float32))
+
+    def log_probabilities(self, X: Rows) -> NDArray[np.float32]:
+        """One row per row of ``X``, one column per class."""
+        out = np.empty((X.shape[0], len(self.mean)), np.float32)
+        for some in gen_batches(X.shape[0], max(1, LARGEST_TABLE // max(self.landmarks.shape[0], 1))):
+            rows = X[some] @ self.directions if self.directions.size else X[some]
+            out[some] = _gauss(rows, self.landmarks) @ self.coef
+        return log_softmax(STRETCH * (out + self.mean), axis=1).astype(np.float32)
+
+
+def landmarks_for(n_rows: int) -> int:
+    """How many labelled rows a kernel model keeps, by the number of rows that it is applied to.
+
+    Examples
+    --------
+    >>> landmarks_for(10_000), landmarks_for(1_000_000)
+    (2000, 140)
+    """
+    return max(1, min(MOST_LANDMARKS, MOST_PAIRS // max(n_rows, 1)))
+
+
+def leading_directions(X: Rows) -> NDArray[np.float32]:
+    """The leading principal directions of dense rows with many columns; empty where all columns are kept."""
+    if sparse.issparse(X) or X.shape[1] <= MOST_COLUMNS:
+        return np.zeros((0, 0), np.float32)
+    some = X[:: max(1, len(X) // 5000)]
+    if X.shape[1] > len(some):
+        return _directions_of_few(some[:: -(-len(some) // MOST_WIDE_ROWS)])
+    _, vectors = np.linalg.eigh((some.T @ some).astype(np.float64))
+    return np.ascontiguousarray(vectors[:, -MOST_COLUMNS:], np.float32)
+
+
+def _directions_of_few(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """The same from the products of the rows: those of 20,000 columns would take gigabytes and hours."""
+    squares, vectors = np.linalg.eigh((rows @ rows.T).astype(np.float64))
+    kept = np.flatnonzero(squares > 1e-6 * max(squares[-1], 1e-300))[-MOST_COLUMNS:]
+    if not len(kept):  # all rows are the origin
+        kept = np.array([len(squares) - 1])
+    directions = rows.T @ (vectors[:, kept] / np.sqrt(np.maximum(squares[kept], 1e-300)))
+    return np.ascontiguousarray(directions, np.float32)
+
+
+def _gauss(rows: Rows, others: Rows) -> NDArray[np.float32]:
+    """exp(-|x - x'|²) for every pair."""
+    product = rows @ others.T
+    product = product.toarray() if sparse.issparse(product) else np.asarray(product)
+    product = 2 * product - _squares(rows)[:, None] - _squares(others)
+    return np.exp(np.minimum(product, 0, out=product), out=product)
+
+
+def _squares(rows: Rows) -> NDArray[np.float32]:
+    squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
+    return np.asarray(squares.sum(axis=1), np.float32).ravel()
+
+
+def trees_per_turn(n_rows: int, n_turns: int) -> int:
+    """How many trees to grow in every turn: of many rows each is shown to fewer.
+
+    Examples
+    --------
+    >>> trees_per_turn(2000, 6), trees_per_turn(70_000, 2), trees_per_turn(2000, 1)
+    (16, 14, 100)
+    """
+    return max(LEAST_TREES, min(MOST_TREES, MOST_VISITS // max(n_rows, 1)) // n_turns)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Decision trees as arrays: for every node the column, the threshold, both children, and class shares."""
+
+    roots: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    value: NDArray[np.float32]
+
+    @classmethod
+    def fit(
+        cls,
+        X: Rows,
+        y: NDArray[np.integer[Any]],
+        n_classes: int,
+        n_trees: int,
+        *,
+        extra: bool = False,
+        seed: int = 0,
+    ) -> "Forest":
+        """Fit a random forest, or extremely randomised trees, to labelled rows.
+
+        Parameters
+        ----------
+        X, y
+            Labelled rows and their classes.
+        n_classes : int
+            K.
+        n_trees : int
+            The number of trees.
+        extra : bool, default=False
+            Whether thresholds are drawn at random.
+        seed : int, default=0
+            Forests that are joined need different ones.
+        """
+        from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+        kind = ExtraTreesClassifier if extra else RandomForestClassifier
+        model = kind(n_trees, class_weight="balanced", random_state=seed).fit(X, y)
+        trees = [one.tree_ for one in model.estimators_]
+        first = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])]).astype(np.int32)
+        children = [
+            np.concatenate([np.where(c >= 0, c + f, -1) for c, f in zip(side, first)]).astype(np.int32)
+            for side in ([tree.children_left for tree in trees], [tree.children_right for tree in trees])
+        ]
+        shares = np.concatenate([tree.value[:, 0] for tree in trees])
+        value = np.zeros((len(shares), n_classes), np.float32)
+        value[:, model.classes_] = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-30)
+        feature = np.concatenate([tree.feature for tree in trees]).astype(np.int32)
+        threshold = np.concatenate([tree.threshold for tree in trees])
+        return cls(first[:-1], feature, threshold, children[0], children[1], value)
+
+    @classmethod
+    def joined(cls, forests: "list[Forest]") -> "Forest":
+        """All trees of several forests.
+
+        A forest that is judged by hidden labels never saw them. Its trees are as good as others, so that none
+        is grown for the judgement alone.
+        """
+        first = np.cumsum([0, *(len(forest.feature) for forest in forests)]).astype(np.int32)
+
+        def side(name: str) -> NDArray[np.int32]:
+            parts = [getattr(forest, name) for forest in forests]
+            return np.concatenate([np.where(part >= 0, part + f, -1) for part, f in zip(parts, first)])
+
+        others = [np.concatenate([getattr(forest, name) for forest in forests])
+                  for name in ("feature", "threshold", "value")]  # fmt: skip
+        return cls(side("roots"), others[0], others[1], side("left"), side("right"), others[2])
+
+    def log_probabilities(self, X: Rows) -> NDArray[np.float32]:
+        """One row per row of ``X``, one column per class."""
+        n_classes = self.value.shape[1]
+        shares = np.empty((X.shape[0], n_classes), np.float32)
+        trees = self.roots, self.feature, self.threshold, self.left, self.right, self.value
+        for some in gen_batches(X.shape[0], max(1, LARGEST_TABLE // max(X.shape[1], 1))):
+            rows = X[some].toarray() if sparse.issparse(X) else np.ascontiguousarray(X[some], np.float32)
+            kernels.leaf_means(rows, *trees, shares[some])
+        return np.log((FOREST_VOTES * shares + 1 / n_classes) / (FOREST_VOTES + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Any scikit-learn classifier that a user gives; it can't be saved without pickle."""
+
+    model: Any
+    columns: NDArray[np.intp]
+    n_classes: int
+
+    def log_probabilities(self, X: Rows) -> NDArray[np.float32]:
+        """One row per row of ``X``, one column per class."""
+        out = np.zeros((X.shape[0], self.n_classes))
+        out[:, self.columns] = self.model.predict_proba(X)
+        return np.log((FOREST_VOTES * out + 1 / self.n_classes) / (FOREST_VOTES + 1)).astype(np.float32)

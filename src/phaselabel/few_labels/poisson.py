@@ -1,0 +1,83 @@
+"""A graph and labels in, how loud every class is at every vertex out: a damped Poisson equation."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel._kernels import spread as kernels
+from phaselabel.graph import Graph
+
+
+def solve_damped(
+    graph: Graph, source: NDArray[np.float32], damping: float, *, tol: float = 1e-3, max_iter: int = 200
+) -> NDArray[np.float32]:
+    """Solve (L + damping D) u = source by conjugate gradients, one column per right-hand side.
+
+    u counts the visits of random walks that start at the sources and end with probability ``damping`` at
+    every step. The mean of u in every component follows from its sources; the iteration starts there, since
+    it would take longest to find.
+    """
+    indptr, indices, weights = graph.csr
+    weights = weights.astype(np.float32, copy=False)
+    n_columns, source = source.shape[1], padded(source)
+    root = np.sqrt(graph.degrees)
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
+    mean = _component_means(graph, source, damping) * root.astype(np.float32)[:, None]
+    residual = source * inverse - np.float32(damping) * mean
+    solution, product = mean, np.empty_like(residual)
+    direction = residual.copy()
+    norm = np.einsum("ik,ik->k", residual, residual)
+    goal = tol**2 * np.einsum("ik,ik->k", source * inverse, source * inverse)
+    for _ in range(max_iter):
+        kernels.multiply(indptr, indices, weights, direction, product)
+        np.subtract((1 + damping) * direction, product, out=product)
+        rate = norm / np.maximum(np.einsum("ik,ik->k", direction, product), 1e-30)
+        solution += rate * direction
+        residual -= rate * product
+        before, norm = norm, np.einsum("ik,ik->k", residual, residual)
+        if (norm <= goal).all():
+            break
+        direction *= norm / np.maximum(before, 1e-30)
+        direction += residual
+    return np.asarray(solution[:, :n_columns] * inverse, np.float32)
+
+
+def padded(table: NDArray[np.float32]) -> NDArray[np.float32]:
+    """With columns of zeros up to a multiple of four, for which products are up to three times as fast."""
+    extra = -table.shape[1] % 4 if table.shape[1] > 1 else 0
+    return np.pad(table, ((0, 0), (0, extra))) if extra else table
+
+
+def _component_means(graph: Graph, source: NDArray[np.float32], damping: float) -> NDArray[np.float32]:
+    """The mean of the solution in the component of every vertex: what flows in equals what is damped."""
+    part, n = graph.components, graph.n_components
+    volume = np.bincount(part, graph.degrees, n)
+    inflow = np.stack([np.bincount(part, column, n) for column in source.T], axis=1)
+    means = np.divide(inflow, damping * volume[:, None], out=np.zeros_like(inflow), where=volume[:, None] > 0)
+    return np.asarray(means[part], np.float32)
+
+
+def poisson(
+    graph: Graph, labels: NDArray[np.int32], n_classes: int, *, damping: float | None = None, **settings: Any
+) -> NDArray[np.float32]:
+    """Solve (L + damping D) u = Σ_labels (e_label - mean) δ: every label a source, its rivals sinks.
+
+    Calder, Cook, Thorpe, Slepčev: *Poisson learning* (2020), which has no damping. Without it the majority
+    among the labels of a cluster decides all of the cluster: good where a cluster has one class, bad where it
+    has several. So a walk from a label ends after as many steps, on average, as there are vertices per label.
+    """
+    known, values = sources(labels, n_classes)
+    source = np.zeros((len(labels), n_classes), np.float32)
+    source[known] = values
+    return solve_damped(graph, source, len(known) / len(labels) if damping is None else damping, **settings)
+
+
+def sources(labels: NDArray[np.int32], n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The labelled vertices, and the source at each: its class, less the mean of all."""
+    known = np.flatnonzero(labels >= 0)
+    hot = np.eye(n_classes, dtype=np.float32)[labels[known]]
+    # Every class has the same total, however many labels it has.
+    scale = (1 / np.bincount(labels[known], minlength=n_classes).clip(1))[labels[known]]
+    scale *= len(known) / scale.sum()
+    return known, ((hot - np.average(hot, axis=0, weights=scale)) * scale[:, None]).astype(np.float32)

@@ -1,0 +1,69 @@
+"""A name in, every threshold of the solver out: how thorough a solution is, decided in one place."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Every threshold of :func:`~phaselabel.few_labels.solve.solve`.
+
+    Attributes
+    ----------
+    name : str
+        Stands in the solution.
+    spread_below : int
+        At most this many labels per class are spread over the graph before the flow; 0 never spreads.
+    largest_table : int
+        A spread needs a table of vertices times classes; a larger one is not made.
+    drift : float or None
+        The change of class sizes (total variation) at which a flow from the hub is taken back; None never.
+    drift_after_spread : float
+        The same for a flow from a spread.
+    settling_sweeps : int
+        The largest number of sweeps after a spread; later, large classes only swallow small ones.
+    rounds, steps : int
+        Rounds of the competition between classes, and steps of the walk in each.
+    size_sample : int or None
+        The number of vertices by which class sizes are judged in the competition; None takes all.
+    splits_pairs : bool
+        Whether pairs of similar classes are split anew after the spread.
+
+    Examples
+    --------
+    >>> FIT.name, FIT.spread_below, LITERAL.drift
+    ('fit', 50, None)
+    """
+
+    name: str
+    spread_below: int = 50
+    largest_table: int = 60_000_000
+    drift: float | None = 0.05
+    drift_after_spread: float = 0.01
+    settling_sweeps: int = 30
+    rounds: int = 20
+    steps: int = 10
+    size_sample: int | None = None
+    splits_pairs: bool = True
+
+
+#: The graph alone, the default without evidence.
+FIT = Policy("fit")
+
+#: After every answer in the studio: fewer rounds and sweeps, so that the next question comes at once.
+QUICK = Policy(
+    "quick",
+    rounds=1,
+    steps=5,
+    settling_sweeps=10,
+    size_sample=8192,
+    splits_pairs=False,
+)
+
+#: Graphs in blocks on a cluster: the flow from the hub, watched.
+HUB = Policy("hub", spread_below=0)
+
+#: With evidence the flow starts from what is believed; evidence pins the interface, so nothing is watched.
+EVIDENCE = Policy("evidence", spread_below=0, drift=None)
+
+#: The flow alone, from the start that is given: the paper's way, and that of images.
+LITERAL = Policy("literal", spread_below=0, drift=None)

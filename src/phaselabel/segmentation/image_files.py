@@ -1,0 +1,130 @@
+"""A file of an image in, its pixels out: pictures, TIFF, NPY, NPZ, MAT and ENVI."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.segmentation.limits import check_values
+from phaselabel.segmentation.matlab import read_matlab
+from phaselabel.segmentation.numpy_files import read_numpy
+from phaselabel.segmentation.opacity import multiplied_by_opacity
+from phaselabel.segmentation.pictures import Refusal, import_pillow, one_sentence_errors, open_picture
+from phaselabel.segmentation.tiff import by_axes, read_tiff
+
+TIFF_SUFFIXES = (".tif", ".tiff")
+NUMPY_SUFFIXES = (".npy", ".npz")
+MATLAB_SUFFIXES = (".mat",)
+ZARR_SUFFIXES = (".zarr",)
+ENVI_SUFFIXES = (".hdr", ".img", ".dat", ".bil")
+
+
+def read_image(path: str | Path, variable: str | None = None) -> NDArray[Any]:
+    """Read an image: (H, W) or (H, W, B), upright as its EXIF orientation says.
+
+    Parameters
+    ----------
+    path : str or Path
+        PNG, JPEG, JPEG 2000, WebP, BMP, GIF or PPM; TIFF, whose channels become bands; NPY, NPZ or MAT cubes
+        (H, W, B); Zarr and OME-Zarr folders; ENVI (the header ``.hdr`` or the data file beside it).
+    variable : str, optional
+        The name of the array in an NPZ or MAT file; by default the only array that can be an image. Of a TIFF
+        stack (depths, times, pages) the number of the plane, from 0; or "volume" for all planes as a volume,
+        "frames" for all planes as images of a series, "bands" for all planes as bands.
+
+    Returns
+    -------
+    ndarray
+        The pixels, in the type of the file. Pixels of a TIFF file that the tag GDAL_NODATA declares empty are
+        NaN, in an array of floats. Colours with an opacity are multiplied by it.
+
+    See Also
+    --------
+    read_marks : Reads the marks that belong to an image.
+    segment : Takes an image and its marks.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from phaselabel import read_image
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "cube.npy")
+    ...     np.save(path, np.zeros((4, 5, 30), np.uint16))
+    ...     read_image(path).shape
+    (4, 5, 30)
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix in ZARR_SUFFIXES and path.is_dir():
+        with one_sentence_errors(path):
+            return _read_zarr(path, variable)
+    if not path.is_file():
+        raise FileNotFoundError(2, "There is no such file", str(path))
+    with one_sentence_errors(path):
+        if suffix in TIFF_SUFFIXES:
+            return read_tiff(path, variable)
+        if suffix in NUMPY_SUFFIXES:
+            return read_numpy(path, variable)
+        if suffix in MATLAB_SUFFIXES:
+            return read_matlab(path, variable)
+        if suffix in ENVI_SUFFIXES and _envi_header(path):
+            return _read_envi(path)
+        return _read_picture(path)
+
+
+def _read_picture(path: Path) -> NDArray[Any]:
+    (ops,) = import_pillow("PIL.ImageOps")
+    with open_picture(path) as picture:
+        picture = ops.exif_transpose(picture)
+        if picture.mode == "PA" or ("transparency" in picture.info and picture.mode in ("P", "RGB")):
+            picture = picture.convert("RGBA")
+        elif "transparency" in picture.info and picture.mode in ("1", "L"):
+            picture = picture.convert("LA")
+        elif picture.mode in ("P", "CMYK", "YCbCr", "LAB", "HSV"):
+            picture = picture.convert("RGB")
+        pixels = np.asarray(picture)
+    if picture.mode in ("RGBA", "LA"):
+        pixels = multiplied_by_opacity(pixels)
+    return pixels[:, :, 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
+
+
+def _read_zarr(path: Path, variable: str | None) -> NDArray[Any]:
+    """The array of a Zarr folder; the finest one of an OME-Zarr image, its axes as its metadata name them."""
+    try:
+        import zarr
+    except ImportError:
+        raise ImportError("zarr is needed for Zarr: pip install zarr.") from None
+    opened: Any = zarr.open(str(path), mode="r")
+    axes = ""
+    if not hasattr(opened, "shape"):
+        attributes = dict(opened.attrs)
+        scales = (attributes.get("ome") or attributes).get("multiscales")
+        if not scales:
+            raise Refusal("it is a group without an OME-Zarr image; name the folder of one array")
+        axes = "".join(str(axis["name"])[0] for axis in scales[0].get("axes", ())).upper()
+        opened = opened[scales[0]["datasets"][0]["path"]]
+    check_values(int(np.prod(opened.shape)))
+    pixels = np.asarray(opened[...])
+    if len(axes) != pixels.ndim:
+        return pixels
+    return by_axes(pixels, axes, variable)
+
+
+def _envi_header(path: Path) -> Path | None:
+    for header in (path.with_suffix(".hdr"), Path(f"{path}.hdr")):
+        if header.is_file():
+            return header
+    return None
+
+
+def _read_envi(path: Path) -> NDArray[Any]:
+    try:
+        from spectral.io import envi
+    except ImportError:
+        raise ImportError('spectral is needed for ENVI: pip install "phaselabel[images]".') from None
+    data = None if path.suffix.lower() == ".hdr" else str(path)
+    cube = envi.open(str(_envi_header(path)), data)
+    check_values(cube.nrows * cube.ncols * cube.nbands)
+    return np.array(cube.open_memmap(interleave="bip"))

@@ -1,0 +1,38 @@
+"""The size that a file declares in, nothing or a refusal out: small files must not take gigabytes."""
+
+from pathlib import Path
+
+from phaselabel.segmentation.pictures import Refusal
+
+#: An image has at most 2,000,000,000 numbers (pixels × bands).
+MAX_VALUES = 2_000_000_000
+
+#: Any file may unpack to 256 MiB.
+SAFE_BYTES = 256 * 2**20
+
+#: A file that unpacks to more than that may unpack to at most 100 times its size.
+MAX_RATIO = 100
+
+
+def check_values(n_values: int) -> None:
+    """Refuse an image of more numbers than ``MAX_VALUES``."""
+    if n_values > MAX_VALUES:
+        raise Refusal(f"it holds {n_values:,} numbers, more than {MAX_VALUES:,}; make it smaller first")
+
+
+def check_unpacked(n_bytes: int, path: Path) -> None:
+    """Refuse a file that unpacks to very much more than its own size.
+
+    Parameters
+    ----------
+    n_bytes : int
+        The size of its content in memory.
+    path : Path
+        The file.
+    """
+    size = path.stat().st_size
+    if n_bytes > max(SAFE_BYTES, MAX_RATIO * size):
+        raise Refusal(
+            f"its {size / 2**20:.2f} MiB unpack to {n_bytes / 2**20:,.0f} MiB or more, which may be a "
+            "decompression bomb; save it without compression if it is yours"
+        )

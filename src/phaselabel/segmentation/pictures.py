@@ -1,0 +1,79 @@
+"""A file in, an opened picture of a known format out; and one sentence for what cannot be read."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+#: The formats that are opened. Pillow goes by the content of a file, not by its name, and would start another
+#: program for some of the other formats (Ghostscript for EPS).
+FORMATS = ("PNG", "JPEG", "JPEG2000", "WEBP", "BMP", "GIF", "TIFF", "PPM")
+
+
+class Refusal(ValueError):
+    """A file that could be read but is refused; the text goes on after "… can't be read: "."""
+
+
+def import_pillow(*modules: str) -> list[Any]:
+    """Pillow's modules, or a sentence that says what to install."""
+    try:
+        return [import_module(module) for module in modules]
+    except ImportError:
+        raise ImportError('Pillow is needed for this: pip install "phaselabel[images]".') from None
+
+
+def open_picture(source: str | Path | IO[bytes], formats: tuple[str, ...] = FORMATS) -> Any:
+    """Open a picture; every picture of the package is opened here.
+
+    Parameters
+    ----------
+    source : str, Path or file
+        The picture.
+    formats : tuple of str, default=FORMATS
+        The formats that may be opened, as Pillow names them.
+
+    Returns
+    -------
+    PIL.Image.Image
+        The picture, not loaded yet; it is a context manager.
+
+    Examples
+    --------
+    >>> import io
+    >>> from PIL import Image
+    >>> file = io.BytesIO()
+    >>> Image.new("L", (3, 2)).save(file, "PNG")
+    >>> open_picture(file).size
+    (3, 2)
+    """
+    (image_module,) = import_pillow("PIL.Image")
+    return image_module.open(source, formats=formats)
+
+
+@contextmanager
+def one_sentence_errors(path: Path) -> Iterator[None]:
+    """Turn what readers raise for bombs, broken and unknown files into one sentence with the file's name."""
+    image_module: Any = None
+    with suppress(ImportError):
+        from PIL import Image as image_module
+    bombs = (image_module.DecompressionBombError,) if image_module else ()
+    try:
+        with warnings.catch_warnings():
+            if image_module:
+                warnings.simplefilter("ignore", image_module.DecompressionBombWarning)
+            yield
+    except (ImportError, KeyboardInterrupt):
+        raise
+    except MemoryError:
+        raise MemoryError(f"{path.name} needs more memory than there is; make it smaller first.") from None
+    except Refusal as error:
+        raise ValueError(f"{path.name} can't be read: {error}.") from None
+    except bombs as error:
+        raise ValueError(f"{path.name} is refused, it may be a decompression bomb: {error}") from None
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"{path.name} can't be read: {text.rstrip('.'):.300}. Is it complete, and an image?"
+        ) from None

@@ -1,0 +1,63 @@
+"""A table, an array or a folder of pictures in; the features and a view of every item out."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from phaselabel.studio.items.arrays import ArrayItems
+from phaselabel.studio.items.folders import MAX_PIXELS, PICTURES, FolderItems
+from phaselabel.studio.items.source import Items
+from phaselabel.studio.items.tables import TableItems
+from phaselabel.studio.project import MAX_CLASSES
+
+__all__ = ["MAX_PIXELS", "PICTURES", "ArrayItems", "FolderItems", "Items", "TableItems", "read_items"]
+
+#: A project has at most this many items.
+MAX_ITEMS = 500_000
+
+
+def read_items(
+    path: Path, *, label: str | None = None, features: Sequence[str] = (), drop: Sequence[str] = (),
+    text: Sequence[str] = (), date: Sequence[str] = (), impute: str | None = None, shape: str | None = None,
+    reading: Mapping[str, Any] | None = None, earlier: Sequence[str] = (),
+) -> Items:  # fmt: skip
+    """Read the items of a source.
+
+    Parameters
+    ----------
+    path : Path
+        A folder of pictures; an NPY or NPZ file; or any table that ``phaselabel label`` reads.
+    label : str, optional
+        The column (or array) with the labels that are known. For a folder: a column of a table in it, or
+        "folder" for the names of the folders inside it.
+    features, drop, text, date, impute
+        As for ``phaselabel label``; of an NPZ file ``features`` names the array.
+    shape : str, optional
+        "28x28" shows rows of 784 numbers as pictures; "none" never does.
+    reading : dict, optional
+        How to read a text file: options of :func:`~phaselabel.io.tables.open_table`.
+    earlier : sequence of str
+        The pictures of earlier openings of a folder.
+
+    Returns
+    -------
+    Items
+        The items.
+    """
+    if path.is_dir():
+        items: Items = FolderItems(path, label, earlier)
+    elif path.suffix.lower() in (".npy", ".npz"):
+        items = ArrayItems(path, features[0] if features else None, label, shape)
+    else:
+        items = TableItems(path, label, features, drop, text, date, impute, reading or {})
+    if len(items) < 2:
+        raise ValueError(f"{path.name} has {len(items)} items; there is nothing to ask about.")
+    if len(items) > MAX_ITEMS:
+        raise ValueError(f"{path.name} has {len(items):,} items; the studio takes at most {MAX_ITEMS:,}.")
+    n_labels = len(set(items.known_labels.values()))
+    if n_labels > MAX_CLASSES:
+        raise ValueError(
+            f"{label!r} has {n_labels:,} different labels, and a project at most {MAX_CLASSES:,} classes; is "
+            "it the right column for --label?"
+        )
+    return items

@@ -1,0 +1,194 @@
+"""A folder of pictures in, the pictures as items out."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.segmentation.pictures import import_pillow, open_picture
+from phaselabel.studio.items.source import NO_LABEL, Items, png
+
+#: The extensions of pictures.
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+
+#: The extensions of tables that may hold the labels of a folder.
+TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
+
+#: The names of a column that names the pictures.
+FILE_COLUMNS = ("file", "filename", "file_name", "image", "picture", "path", "name")
+
+#: ``--label`` with this value takes the names of the folders inside the folder as labels.
+SUBFOLDERS = "folder"
+
+#: Pictures are compared at this many pixels a side.
+COMPARED_SIDE = 32
+
+#: Pictures are shown with at most this many pixels a side.
+SHOWN_SIDE = 640
+
+#: A picture has at most this many pixels.
+MAX_PIXELS = 60_000_000
+
+
+class FolderItems(Items):
+    """The pictures of a folder. No other file is ever opened.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    label : str, optional
+        The column of a table in the folder, or "folder" for the names of the folders inside it.
+    earlier : sequence of str
+        The pictures of earlier openings. They keep their place in the journal; new ones follow them.
+
+    Attributes
+    ----------
+    names : list of str
+        All pictures that the journal knows, also those that are gone.
+    """
+
+    def __init__(self, path: Path, label: str | None = None, earlier: Sequence[str] = ()) -> None:
+        self.title, self.notes, self.label = path.name, [], label or "label"
+        self.fingerprint = "folder"
+        files, rows = self._read(path, _listed(path, label), earlier)
+        self.names = list(dict.fromkeys([*earlier, *files]))
+        number = {name: k for k, name in enumerate(self.names)}
+        self.ids = [number[name] for name in files]
+        self._paths = [path / name for name in files]
+        self._files = files
+        self.X = np.array(rows, np.float32)
+        self.old_fingerprint = _old_fingerprint(self._paths)
+        size = f"{COMPARED_SIDE} × {COMPARED_SIDE}"
+        self.description = [("compared by", f"the colours of the pictures at {size} pixels")]
+        self.known_labels = self._labels(path, label) if label else {}
+        if earlier:
+            self._note_changes(set(earlier), set(files))
+
+    def _read(
+        self, path: Path, listed: list[str], earlier: Sequence[str]
+    ) -> tuple[list[str], list[NDArray[np.float32]]]:
+        """Read the pictures, those of earlier openings first; note those that can't be read."""
+        known = set(earlier)
+        present = set(listed)
+        order = [n for n in earlier if n in present] + [n for n in listed if n not in known]
+        files, rows, unreadable = [], [], []
+        for name in order:
+            try:
+                rows.append(_small(path / name))
+                files.append(name)
+            except (OSError, ValueError) as error:
+                unreadable.append(f"{name} ({error})")
+        if not rows:
+            raise ValueError(f"No picture in {path} can be read: {unreadable[0]}.")
+        if unreadable:
+            n = len(unreadable)
+            left_out = "1 file can't be read and is" if n == 1 else f"{n} files can't be read and are"
+            self.notes.append(f"{left_out} left out: {unreadable[0]}.")
+        return files, rows
+
+    def _note_changes(self, before: set[str], now: set[str]) -> None:
+        new, gone = len(now - before), len(before - now)
+        if new:
+            self.notes.append(f"{new} picture{'s are' if new > 1 else ' is'} new since the last opening.")
+        if gone:
+            whose = "s are gone; their answers come" if gone > 1 else " is gone; its answer comes"
+            self.notes.append(f"{gone} picture{whose} back with the file.")
+
+    def _labels(self, path: Path, label: str) -> dict[int, str]:
+        row_of = {name: row for row, name in enumerate(self._files)}
+        if label == SUBFOLDERS:
+            return {row: name.split("/")[0] for name, row in row_of.items() if "/" in name}
+        source, labels = _table_labels(path, label)
+        unknown = [name for name in labels if name not in row_of]
+        if unknown:
+            more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            self.notes.append(f"{source} names pictures that are not here: {unknown[0]}{more}.")
+        return {row_of[name]: value for name, value in labels.items() if name in row_of}
+
+    def view(self, row: int) -> dict[str, Any]:
+        """Return the picture and its name."""
+        return {"kind": "image", "row": row, "caption": self._files[row]}
+
+    def picture(self, row: int) -> bytes:
+        """Return the picture with at most ``SHOWN_SIDE`` pixels a side."""
+        image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
+        try:
+            with open_picture(self._paths[row]) as picture:
+                _check_pixels(picture)
+                picture.draft("RGB", (SHOWN_SIDE, SHOWN_SIDE))
+                shown = ops.exif_transpose(picture).convert("RGB")
+                shown.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+                return png(np.asarray(shown))
+        except (OSError, image_module.DecompressionBombError) as error:
+            raise ValueError(f"{self._files[row]} can no longer be read ({error}).") from None
+
+    def identifiers(self) -> tuple[str, list[Any]]:
+        """Return the file names, relative to the folder."""
+        return "file", list(self._files)
+
+
+def _listed(path: Path, label: str | None) -> list[str]:
+    """The names of all pictures of a folder, relative to it and sorted."""
+    inside = pictures_in(path)
+    folders = sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
+    deeper = [f"{folder.name}/{name}" for folder in folders for name in pictures_in(folder)]
+    if label == SUBFOLDERS:
+        if not deeper:
+            raise ValueError(f"{path} has no folders with pictures to take labels from (--label {label}).")
+        return inside + deeper
+    if not inside:
+        hint = f"; its folders have some: use --label {SUBFOLDERS}" if deeper else ""
+        raise ValueError(f"{path} has no pictures ({', '.join(PICTURES)}){hint}.")
+    return inside
+
+
+def pictures_in(path: Path) -> list[str]:
+    """The names of the pictures in a folder, sorted."""
+    return sorted(p.name for p in path.iterdir() if p.suffix.lower() in PICTURES and p.is_file())
+
+
+def _table_labels(path: Path, label: str) -> tuple[str, dict[str, str]]:
+    """The table of the folder that has the column, and its labels by file name."""
+    from phaselabel.io.tables import open_table
+
+    for source in sorted(p for p in path.iterdir() if p.suffix.lower() in TABLES and p.is_file()):
+        table = open_table(source)
+        column = next((n for n in table.names if n.lower() in FILE_COLUMNS and n != label), None)
+        if label not in table.names or column is None:
+            continue
+        names, values = table.column(column).to_pylist(), table.column(label).to_pylist()
+        pairs = zip(map(str, names), ("" if value is None else str(value) for value in values))
+        return source.name, {name: value for name, value in pairs if value not in NO_LABEL}
+    raise ValueError(
+        f"{path.name} has no table with the columns file and {label}; put one beside the pictures, or take "
+        f"the names of folders inside it as labels with --label {SUBFOLDERS}."
+    )
+
+
+def _small(file: Path) -> NDArray[np.float32]:
+    """The colours of a picture at the size at which pictures are compared."""
+    image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
+    try:
+        with open_picture(file) as picture:
+            _check_pixels(picture)
+            picture.draft("RGB", (4 * COMPARED_SIDE, 4 * COMPARED_SIDE))
+            upright = ops.exif_transpose(picture).convert("RGB")
+            small = upright.resize((COMPARED_SIDE, COMPARED_SIDE), image_module.Resampling.BOX)
+    except image_module.DecompressionBombError as error:
+        raise ValueError(str(error)) from None
+    return np.asarray(small, np.float32).ravel() / np.float32(255)
+
+
+def _check_pixels(picture: Any) -> None:
+    if picture.width * picture.height > MAX_PIXELS:
+        raise ValueError(f"{picture.width} × {picture.height} pixels, more than {MAX_PIXELS:,}")
+
+
+def _old_fingerprint(paths: list[Path]) -> str:
+    """The fingerprint that earlier studios gave to a folder."""
+    listing = "\n".join(f"{path.name} {path.stat().st_size}" for path in paths)
+    return hashlib.sha256(listing.encode()).hexdigest()

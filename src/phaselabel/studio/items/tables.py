@@ -1,0 +1,98 @@
+"""A table in, its rows or texts as items out."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.studio.items.source import NO_LABEL, Items, checked_features, digest
+
+#: At most this many characters of a text are shown.
+MAX_CHARACTERS = 6000
+
+#: At most this many columns are shown.
+MAX_FIELDS = 60
+
+#: At most this many characters of a field are shown.
+MAX_FIELD_CHARACTERS = 300
+
+#: Column names, in lower case and without other characters, that stand for labels.
+LABEL_NAMES = (
+    "truth", "groundtruth", "gt", "truelabel", "trueclass", "label", "labels", "class", "classes", "target",
+    "targets",
+)  # fmt: skip
+
+#: The endings of columns that exports add.
+EXPORTED = ("_predicted", "_confidence", "_answered", "_reached", "_answered_at", "_annotator")
+
+
+class TableItems(Items):
+    """The rows of a table, shown as fields or as one text.
+
+    A column that looks like labels is not compared unless ``features`` names it: items must not be alike
+    because they have the same label.
+    """
+
+    def __init__(
+        self, path: Path, label: str | None, features: Sequence[str], drop: Sequence[str],
+        text: Sequence[str], date: Sequence[str], impute: str | None, reading: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        from phaselabel.io import tables
+
+        self.title, self.notes = path.name, []
+        self.table = tables.open_table(path, **reading)
+        self.fingerprint = digest(path)
+        if label:
+            self.table.require([label])
+        self.columns, _ = tables.survey(self.table, [label] if label else [])
+        suspicious = [name for name in self.columns if _looks_like_labels(name)]
+        suspicious = [n for n in suspicious if n not in (*features, *drop, *text, *date)]
+        if features or len(suspicious) == len(self.columns):
+            suspicious = []
+        self.recipe = tables.plan(
+            self.columns, features=features, drop=[*drop, *suspicious], text=text, date=date, impute=impute
+        )
+        for name in suspicious:
+            self.recipe.left_out[name] = f"looks like labels; --label {name} starts from them"
+            self.notes.append(
+                f"Column {name!r} looks like labels, so items are not compared by it; start from these "
+                f"labels with --label {name}, or name the columns to compare with --features."
+            )
+        self.description = list(tables.describe(self.recipe, self.columns))
+        self.X = checked_features(self.recipe.fit_transform(self.table), path)
+        self._text = list(text)
+        shown = self._text or self.table.names
+        self._cells = {
+            name: self.table.column(name).to_pylist()
+            for name in shown
+            if name not in self.columns or self.columns[name].kind not in ("vector", "nested")
+        }
+        self.label = label or "label"
+        self.known_labels = {}
+        if label:
+            values = self.table.column(label).to_pylist()
+            self.known_labels = {
+                i: str(v) for i, v in enumerate(values) if v is not None and str(v) not in NO_LABEL
+            }
+
+    def view(self, row: int) -> dict[str, Any]:
+        """Return the text or the fields of a row."""
+        item: dict[str, Any] = {"row": row, "caption": f"row {row}"}
+        if len(self._text) == 1:
+            text = str(self._cells[self._text[0]][row] or "")[:MAX_CHARACTERS]
+            return {**item, "kind": "text", "text": text}
+        cells = list(self._cells.items())[:MAX_FIELDS]
+        fields = [[name, str(values[row])[:MAX_FIELD_CHARACTERS]] for name, values in cells]
+        return {**item, "kind": "row", "fields": fields}
+
+    def matching(self, text: str, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return those of the rows that contain a text in a column that is shown, in any case of letters."""
+        wanted, cells = text.casefold(), list(self._cells.values())
+        return rows[[any(wanted in str(c[row]).casefold() for c in cells) for row in rows.tolist()]]
+
+
+def _looks_like_labels(name: str) -> bool:
+    return re.sub(r"[^a-z]", "", name.lower()) in LABEL_NAMES or name.lower().endswith(EXPORTED)

@@ -1,0 +1,89 @@
+// Similar items with the same guess, to confirm together.
+import { el } from "./dom.js";
+import { chip, itemView } from "./items.js";
+import { query } from "./server.js";
+
+export function makeGrid(context) {
+  const { panel } = context;
+  let items = [],
+    guess = null,
+    chosen = new Set();
+
+  function message(text) {
+    panel.replaceChildren(el("p", { class: "loading" }, text));
+  }
+
+  async function show() {
+    message("Looking for similar items…");
+    const grid = await query("grid").catch(() => null);
+    if (context.view !== "grid" || !grid) return;
+    items = grid.items;
+    guess = grid.class;
+    chosen = new Set(items.map((q) => q.item.row));
+    if (!items.length) {
+      message("Answer a few questions first.");
+      return;
+    }
+    const hint = el("small", {}, "Click the odd ones out, then confirm.");
+    const title = [`Are these ${items.length} all `, chip(context.classOf(guess)), "? ", hint];
+    const confirmButton = el(
+      "button",
+      { class: "primary", id: "confirm", onclick: () => confirm(guess) },
+      "Confirm ",
+      el("kbd", {}, "Enter"),
+    );
+    panel.replaceChildren(
+      el("p", { class: "asks" }, title),
+      el("div", { class: "tiles" }, items.map(tile)),
+      el("div", { class: "row" }, confirmButton),
+    );
+  }
+
+  function tile(q) {
+    const { row, caption } = q.item;
+    const button = el(
+      "button",
+      {
+        class: "tile on",
+        "aria-pressed": "true",
+        "aria-label": caption,
+        onclick: () => {
+          const on = !chosen.has(row);
+          if (on) chosen.add(row);
+          else chosen.delete(row);
+          button.classList.toggle("on", on);
+          button.setAttribute("aria-pressed", String(on));
+        },
+      },
+      itemView(q.item),
+    );
+    return button;
+  }
+
+  // Send one action for the items of this grid, then show the next grid.
+  async function send(kind, body) {
+    items = [];
+    await context.send(kind, body).catch(() => {});
+    if (context.view === "grid") show();
+  }
+
+  function confirm(id) {
+    if (chosen.size && items.length) send("answer", { rows: [...chosen], class: id });
+  }
+
+  function confirmByName(name) {
+    if (chosen.size && items.length) send("answer", { rows: [...chosen], name });
+  }
+
+  function skip() {
+    if (items.length) send("skip", { rows: items.map((q) => q.item.row) });
+  }
+
+  return {
+    show,
+    confirm,
+    confirmByName,
+    skip,
+    guess: () => guess,
+  };
+}

@@ -1,0 +1,41 @@
+// How an item and a class are shown, large or small.
+import { el, textColour } from "./dom.js";
+
+const SMALL_IMAGE_PIXELS = 100;
+const SMALL_FIELDS = 6;
+
+export function itemView(item, large = false, onLoad = () => {}) {
+  const size = large ? " large" : "";
+  if (item.kind === "image") {
+    return el("img", {
+      class: `shown${size}`,
+      src: `data/item?row=${item.row}`,
+      alt: item.caption,
+      draggable: false,
+      onload: (event) => {
+        const image = event.target;
+        if (!image.isConnected) return;
+        image.classList.toggle("pixels", image.naturalWidth < SMALL_IMAGE_PIXELS);
+        onLoad();
+      },
+    });
+  }
+  if (item.kind === "text") return el("p", { class: `text${size}` }, item.text);
+  const fields = large ? item.fields : item.fields.slice(0, SMALL_FIELDS);
+  return el(
+    "dl",
+    { class: `fields${size}` },
+    fields.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
+  );
+}
+
+export function classColours(c) {
+  return { background: c.color, color: textColour(c.color) };
+}
+
+// The name of a class on its colour; "no label yet" without a class.
+export function chip(c) {
+  return c
+    ? el("span", { class: "chip", style: classColours(c) }, c.name)
+    : el("span", { class: "chip none" }, "no label yet");
+}

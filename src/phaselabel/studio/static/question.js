@@ -1,0 +1,82 @@
+// One question at a time: the item, the guess, and how sure the guess is.
+import { el, percent, statusText } from "./dom.js";
+import { chip, itemView } from "./items.js";
+import { query } from "./server.js";
+
+export function makeQuestion(context) {
+  const { root, panel } = context;
+  let picked = null; // an item that the user chose instead of the next question
+
+  const current = () => picked ?? context.state.question;
+
+  // The attributes say which item is on the screen, and after how many answers.
+  function markShown(row) {
+    root.dataset.shown = String(row);
+    root.dataset.answered = String(context.state.answered);
+  }
+
+  const remarks = (q) => [q.flag, q.note].filter(Boolean).join(": ");
+
+  function words(q) {
+    const remark = remarks(q) ? el("small", { class: "remark" }, ` ${remarks(q)}`) : "";
+    return [asks(q), remark].flat();
+  }
+
+  function asks(q) {
+    if (q.known) return ["Answered as ", chip(context.classOf(q.known))];
+    if (!context.classOf(q.guess)) return ["What is this?"];
+    const sure = q.confidence != null ? el("small", {}, ` ${percent(q.confidence)} sure`) : "";
+    return ["Is this ", chip(context.classOf(q.guess)), "?", sure];
+  }
+
+  function show() {
+    const q = current();
+    if (!q) {
+      const text =
+        context.state.status === "ready" ? "Every item has an answer." : statusText(context.state.status);
+      panel.replaceChildren(el("p", { class: "loading" }, text));
+      return;
+    }
+    context.highlightGuess(q.guess);
+    const { row } = q.item;
+    if (panel.dataset.row === String(row) && panel.querySelector(".question")) {
+      panel.querySelector(".asks").replaceChildren(...words(q));
+      if (root.dataset.shown === panel.dataset.row) root.dataset.answered = String(context.state.answered);
+      return;
+    }
+    panel.dataset.row = String(row);
+    if (q.item.kind !== "image") markShown(row);
+    const view = itemView(q.item, true, () => markShown(row));
+    panel.replaceChildren(
+      el(
+        "div",
+        { class: "question" },
+        el("div", { class: "frame" }, view),
+        el("p", { class: "asks" }, words(q)),
+        el("p", { class: "caption" }, q.item.caption),
+      ),
+    );
+  }
+
+  // Show the present guess and confidence of the item on the screen.
+  async function refresh() {
+    if (picked) {
+      const { row } = picked.item;
+      const [item] = await query("items", { rows: row });
+      if (picked?.item.row === row) picked = item;
+    }
+    show();
+  }
+
+  return {
+    show,
+    refresh,
+    current,
+    pick: (q) => {
+      picked = q;
+    },
+    isPicked: () => picked !== null,
+    // Whether the item that a key would answer is on the screen.
+    isShown: () => root.dataset.shown === String(current()?.item.row),
+  };
+}

@@ -1,0 +1,44 @@
+// Answers that contradict their neighbours, and the items of least confidence.
+import { el, percent } from "./dom.js";
+import { chip, itemView } from "./items.js";
+import { query } from "./server.js";
+
+export function makeReview(context) {
+  const { panel } = context;
+
+  function words(q) {
+    const { classOf } = context;
+    if (!q.known) return [chip(classOf(q.guess)), ` ${percent(q.confidence ?? 0)} sure`];
+    return [chip(classOf(q.known)), q.rival ? [" but neighbours say ", chip(classOf(q.rival))] : ""];
+  }
+
+  function entry(q) {
+    const text = el("span", {}, words(q), el("small", {}, q.item.caption));
+    return el(
+      "li",
+      {},
+      el("button", { class: "entry", onclick: () => context.look(q) }, itemView(q.item), text),
+    );
+  }
+
+  const list = (items) =>
+    items.length ? el("ul", { class: "list" }, items.map(entry)) : el("p", { class: "tip" }, "None.");
+
+  async function show() {
+    panel.replaceChildren(el("p", { class: "loading" }, "Looking…"));
+    await refresh();
+  }
+
+  async function refresh() {
+    const found = await query("review").catch(() => null);
+    if (context.view !== "review" || !found) return;
+    panel.replaceChildren(
+      el("h2", {}, "Answers that contradict their neighbours"),
+      list(found.suspects),
+      el("h2", {}, "Least certain items"),
+      list(found.doubtful),
+    );
+  }
+
+  return { show, refresh };
+}

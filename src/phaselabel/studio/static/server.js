@@ -1,0 +1,73 @@
+// Requests to the server and the events that it sends.
+
+export class Unreachable extends Error {}
+
+async function get(path) {
+  return fetch(path).catch(() => {
+    throw new Unreachable("The studio doesn't answer.");
+  });
+}
+
+// The error that a response reports: the server sends {"error": …}, or plain text if the request was refused.
+export async function errorOf(response) {
+  const text = await response.text();
+  try {
+    return JSON.parse(text).error ?? text;
+  } catch {
+    return text || `error ${response.status}`;
+  }
+}
+
+export async function query(name, options = {}) {
+  const parameters = new URLSearchParams(options).toString();
+  const response = await get(`query/${name}${parameters ? "?" + parameters : ""}`);
+  if (!response.ok) throw new Error(await errorOf(response));
+  return response.json();
+}
+
+export async function bytes(name, options = {}) {
+  const parameters = new URLSearchParams(options).toString();
+  const response = await get(`data/${name}${parameters ? "?" + parameters : ""}`);
+  if (!response.ok) throw new Error(await errorOf(response));
+  return { version: Number(response.headers.get("x-version")), content: await response.arrayBuffer() };
+}
+
+// Call `onOpen` when the connection is there (again), `onLost` when it breaks, and `onEvent` for each event.
+export function subscribe({ onEvent, onOpen, onLost }) {
+  // If the studio stops while an event is handled, the stream reports it; after a restart "opened" follows.
+  const handle = async (event) => {
+    try {
+      await onEvent(event);
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+    }
+  };
+  const onMessage = ({ type, event }) => {
+    if (type === "event") handle(event);
+    else if (type === "lost") onLost();
+    else {
+      onOpen();
+      handle({ opened: true });
+    }
+  };
+  if (typeof SharedWorker === "undefined") ownConnection(onMessage);
+  else sharedConnection(onMessage);
+}
+
+function sharedConnection(onMessage) {
+  const { port } = new SharedWorker("static/events_worker.js");
+  port.onmessage = (message) => onMessage(message.data);
+  window.addEventListener("pagehide", () => port.postMessage("closing"));
+  // A page that the browser kept and shows again has left the worker.
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
+}
+
+// For browsers without shared workers.
+function ownConnection(onMessage) {
+  const source = new EventSource("events");
+  source.onopen = () => onMessage({ type: "open" });
+  source.onerror = () => onMessage({ type: "lost" });
+  source.onmessage = (message) => onMessage({ type: "event", event: JSON.parse(message.data) });
+}

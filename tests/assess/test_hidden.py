@@ -1,0 +1,87 @@
+"""Hidden labels: found again, honestly counted, and wrong ones pointed out."""
+
+import numpy as np
+import pytest
+
+from phaselabel import GinzburgLandauClassifier
+
+
+def fitted(graph, labels):
+    return GinzburgLandauClassifier(affinity="precomputed", evidence=None).fit(graph.weights, labels)
+
+
+def test_wrong_labels_are_suspected_and_accuracy_is_that_of_the_rest(digits, digits_graph):
+    _, y = digits
+    rng = np.random.default_rng(0)
+    labels = np.full(len(y), -1)
+    known = rng.choice(len(y), 300, replace=False)
+    labels[known] = y[known]
+    wrong = known[:12]
+    labels[wrong] = (y[wrong] + 1 + rng.integers(0, 8, len(wrong))) % 10
+    held = fitted(digits_graph, labels).hold_out()
+    assert set(wrong) <= set(held.rows)
+    suspects = set(held.suspects().rows)
+    assert len(set(wrong) & suspects) >= 9
+    assert len(suspects - set(wrong)) <= 3
+    right = held.given == y[held.rows]
+    assert np.mean(held.found[right] == held.given[right]) > 0.93
+    low, high = held.interval()
+    assert low < held.accuracy < high
+
+
+def test_hidden_labels_are_sought_as_the_fit_was_made(digits, digits_graph):
+    # With two labels per class the classifier spreads them first; so must every turn.
+    from phaselabel.assess.hidden import _dealt
+    from phaselabel.datasets import sample_labels
+
+    labels = sample_labels(digits[1], 2, random_state=0)
+    held = fitted(digits_graph, labels).hold_out()
+    assert held.folds == 2
+    turn = _dealt(held.rows, labels, 2, np.random.default_rng(0))
+    for fold in range(2):
+        kept = labels.copy()
+        kept[held.rows[turn == fold]] = -1
+        assert (kept >= 0).sum() == 10
+        again = fitted(digits_graph, kept)
+        assert (again.transduction_[held.rows] == held.found)[turn == fold].all()
+
+
+def test_confidence_in_hidden_labels_is_honest(digits, digits_graph):
+    _, y = digits
+    labels = np.where(np.random.default_rng(1).random(len(y)) < 0.2, y, -1)
+    held = fitted(digits_graph, labels).hold_out()
+    assert abs(held.confidence.mean() - held.accuracy) < 0.03
+    sure = held.confidence >= np.median(held.confidence)
+    right = held.given == held.found
+    assert right[sure].mean() >= right[~sure].mean()
+
+
+def test_no_label_sees_itself(digits_graph, digits):
+    # Shuffled labels carry nothing; only a leak could find them again.
+    labels = np.full(len(digits[1]), -1)
+    labels[:200] = np.random.default_rng(0).integers(0, 10, 200)
+    assert fitted(digits_graph, labels).hold_out().accuracy < 0.25
+
+
+def test_labels_alone_in_their_class_are_not_hidden(digits_graph):
+    labels = np.full(digits_graph.n_vertices, -1)
+    labels[[0, 1, 2]] = 0, 1, 2
+    held = fitted(digits_graph, labels).hold_out()
+    assert len(held.rows) == 0
+    assert held.skipped == 3
+    assert held.interval() == (0.0, 1.0)
+    assert np.isnan(held.accuracy)
+    assert str(held.suspects()) == "not known: no label could be hidden"
+    assert held.confusion().shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("right", "expected"), [(0, (0.0, 0.2775)), (3, (0.1078, 0.6032)), (10, (0.7225, 1.0))]
+)
+def test_the_interval_is_wilsons(right, expected):
+    from phaselabel.assess.hidden import HeldOut
+
+    given = np.zeros(10, np.int32)
+    found = np.where(np.arange(10) < right, 0, 1).astype(np.int32)
+    interval = HeldOut(np.arange(10), given, found, np.ones(10), 5, 0, np.eye(2)[found]).interval()
+    assert interval == pytest.approx(expected, abs=1e-4)

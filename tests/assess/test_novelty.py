@@ -1,0 +1,42 @@
+"""A class without a label is noticed; where every class has labels nothing is said."""
+
+import numpy as np
+import pytest
+
+from phaselabel import GinzburgLandauClassifier
+from phaselabel.assess.novelty import far_rows
+from phaselabel.datasets import sample_labels
+
+
+@pytest.fixture(scope="module")
+def without_zero(digits):
+    """Digits of which no zero has a label."""
+    X, y = digits
+    labels = sample_labels(y, 20, random_state=0)
+    labels[y == 0] = -1
+    with pytest.warns(UserWarning, match="rows look like none of the labelled ones"):
+        return GinzburgLandauClassifier().fit(X, labels)
+
+
+def test_rows_of_a_class_without_a_label_are_found(without_zero, digits):
+    model, y = without_zero, digits[1]
+    assert np.mean(model.novel_[y == 0]) > 0.8
+    assert np.mean(model.novel_[y != 0]) < 0.01
+    assert any("a class may have no label yet" in remark for remark in model.remarks_)
+
+
+def test_their_confidence_is_low(without_zero, digits):
+    model, y = without_zero, digits[1]
+    assert np.median(model.confidence_[y == 0]) <= 0.5
+    assert np.median(model.confidence_[y != 0]) > 0.9
+
+
+def test_nothing_is_said_where_every_class_has_labels(digits, digits_graph):
+    for draw in range(3):
+        assert not far_rows(digits_graph, sample_labels(digits[1], 20, random_state=draw)).any()
+
+
+def test_few_labels_say_nothing(digits_graph):
+    labels = np.full(digits_graph.n_vertices, -1, np.int32)
+    labels[:9] = 0
+    assert not far_rows(digits_graph, labels).any()

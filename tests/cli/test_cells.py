@@ -1,0 +1,47 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from phaselabel.cli import main
+
+anndata = pytest.importorskip("anndata")
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(0)
+    kind = np.arange(60) % 2
+    column = pd.Categorical([["B", "T"][k] if i < 6 else None for i, k in enumerate(kind)])
+    obs = pd.DataFrame({"cell_type": column}, index=[f"c{i}" for i in range(60)])
+    adata = anndata.AnnData(np.ones((60, 3), np.float32), obs=obs)
+    adata.obsm["X_pca"] = rng.normal(size=(60, 4)) + 6 * kind[:, None]
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    return tmp_path / "cells.h5ad"
+
+
+def test_a_file_of_cells_is_labelled(path, capsys):
+    assert main(["label", str(path), "--label", "cell_type", "--use", "X_pca"]) == 0
+    assert "used         X_pca; 6 labels of 2 classes" in capsys.readouterr().err
+    done = anndata.read_h5ad(path.with_name("cells_labelled.h5ad"))
+    assert done.obs["cell_type_predicted"].tolist() == ["B", "T"] * 30
+    assert done.uns["cell_type_phaselabel"]["use"] == "X_pca"
+    out = path.with_name("cells.csv")
+    assert main(["label", str(path), "--label", "cell_type", "--out", str(out)]) == 0
+    assert pd.read_csv(out)["cell_type_predicted"].tolist() == ["B", "T"] * 30
+
+
+def test_what_is_wrong_is_said(path, capsys):
+    for words, sentence in (
+        ([], "Name it with --label"),
+        (["--label", "cell_type", "--use", "X_umap"], "no 'X_umap'"),
+        (["--label", "cell_type", "--use", "obsp/connectivities"], "has no 'connectivities'"),
+        (["--label", "cell_type", "--out", "o.parquet"], "must end in .h5ad"),
+        (["--label", "cell_type", "--report", "r.html"], "are for tables"),
+    ):
+        assert main(["label", str(path), *words]) == 1
+        assert sentence in capsys.readouterr().err
+    broken = path.with_name("broken.h5ad")
+    broken.write_bytes(path.read_bytes()[:3000])
+    assert main(["label", str(broken), "--label", "cell_type"]) == 1
+    assert "can't be read as an h5ad file" in capsys.readouterr().err
+    assert not broken.with_name("broken_labelled.h5ad").exists()

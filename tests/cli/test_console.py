@@ -1,0 +1,57 @@
+"""Lines for a reader, one object for a program."""
+
+import argparse
+import json
+import logging
+import warnings
+
+import pytest
+
+from phaselabel.cli.console import Console, output_of, positive
+
+
+def console(**options):
+    return Console(argparse.Namespace(**{"json": False, "quiet": False} | options))
+
+
+def test_lines_go_to_standard_error(capsys):
+    talk = console()
+    with talk.stage("reading"), talk.listening():
+        warnings.warn("twice\n the same", stacklevel=1)
+        warnings.warn("twice the same", stacklevel=1)
+        logging.getLogger("phaselabel.flow").warning("a log entry")
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines()[:2] == ["note         twice the same", "note         a log entry"]
+    assert shown.err.splitlines()[2].startswith("reading      0.")
+    assert talk.notes == ["twice the same"]
+
+
+def test_one_object_and_nothing_else(capsys):
+    talk = console(json=True)
+    talk.say("table", "ä")
+    talk.facts["rows"] = 3
+    talk.finish(out="ö")
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert json.loads(shown.out) == {"rows": 3, "out": "ö", "notes": [], "seconds": {}}
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "1.5", "x", "²"])
+def test_counts_are_whole_and_positive(word):
+    assert positive("12") == 12
+    with pytest.raises(argparse.ArgumentTypeError, match="at least 1"):
+        positive(word)
+
+
+def test_where_the_output_goes(tmp_path):
+    source = tmp_path / "t.npy"
+    source.touch()
+    given = argparse.Namespace(table=str(source), out=None, force=False)
+    assert output_of(given, "labelled") == tmp_path / "t_labelled.csv"
+    given.out = str(source)
+    with pytest.raises(ValueError, match="is the table itself"):
+        output_of(given, "labelled")
+    given.table = str(tmp_path)
+    with pytest.raises(ValueError, match="is a folder"):
+        output_of(given, "labelled")

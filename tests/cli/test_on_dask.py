@@ -1,0 +1,250 @@
+"""``phaselabel label --dask``: files in, files out, by the plan of a local run."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from dask.distributed import LocalCluster
+from pyarrow import parquet
+
+import phaselabel as pl
+from clusters import blobs
+
+
+@pytest.fixture
+def embeddings(tmp_path):
+    """Three Parquet files of vectors, and labels for a few rows."""
+    X, y = blobs(9_000, seed=3)
+    folder = tmp_path / "embeddings.parquet"
+    folder.mkdir()
+    for i, rows in enumerate(np.split(np.arange(len(X)), [2_000, 7_000])):
+        vectors = pa.FixedSizeListArray.from_arrays(pa.array(X[rows].ravel()), X.shape[1])
+        table = pa.table({"name": [f"row {r}" for r in rows], "x": vectors})
+        parquet.write_table(table, folder / f"part-{i}.parquet", row_group_size=1_500)
+    labels = pl.datasets.sample_labels(y, 60, random_state=0)
+    known = np.flatnonzero(labels >= 0)
+    lines = [f"{row},class {labels[row]}" for row in known]
+    (tmp_path / "labels.csv").write_text("\n".join(["row,label", *lines]) + "\n")
+    return folder, y
+
+
+def test_parquet_in_parquet_out(client, run, embeddings, tmp_path):
+    folder, y = embeddings
+    words = [
+        "label",
+        folder,
+        "--labels",
+        "labels.csv",
+        "--out",
+        "out.parquet",
+        "--dask",
+        client.scheduler.address,
+    ]
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["rows"] == len(y)
+    assert facts["recall"] > 0.97
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.column("name").to_pylist() == [f"row {r}" for r in range(len(y))]
+    assert table.column_names == ["name", "x", "label_predicted", "label_confidence", "label_reached"]
+    predicted = np.array(table.column("label_predicted").to_pylist(), object)
+    assert np.mean(predicted == [f"class {c}" for c in y]) > 0.95
+    again = run(*words)
+    assert again.returncode == 1
+    assert "is there already" in again.stderr
+
+
+def test_arrays_in_zarr_out(client, run, tmp_path):
+    import zarr
+
+    X, y = blobs(6_000, seed=4)
+    (tmp_path / "rows.npy").mkdir()
+    for i, part in enumerate(np.array_split(X, 4)):
+        np.save(tmp_path / "rows.npy" / f"{i}.npy", part)
+    labels = pl.datasets.sample_labels(y, 60, random_state=0)
+    np.save(tmp_path / "labels.npy", labels)
+    address = client.scheduler.address
+    done = run("label", "rows.npy", "--labels", "labels.npy", "--out", "out.zarr", "--dask", address)
+    assert done.returncode == 0, done.stderr
+    found = zarr.open_group(str(tmp_path / "out.zarr"), mode="r")
+    assert np.mean(found["label_predicted"][:] == y) > 0.95
+    zarr.save_array(str(tmp_path / "rows.zarr"), X)
+    done = run("label", "rows.zarr", "--labels", "labels.npy", "--out", "out", "--dask", address)
+    assert done.returncode == 0, done.stderr
+    files = sorted((tmp_path / "out").glob("label_predicted-*.npy"))
+    assert np.mean(np.concatenate([np.load(file) for file in files]) == y) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere.parquet", "--out", "o.parquet"], "There is no nowhere.parquet"),
+        (["embeddings.parquet"], "--out"),
+        (["embeddings.parquet", "--out", "o.csv"], "with --dask the output is a folder"),
+        (
+            ["embeddings.parquet", "--out", "o.parquet", "--text", "name"],
+            "--text works on tables in one file",
+        ),
+    ],
+)
+def test_mistakes_are_sentences(run, embeddings, words, said):
+    done = run("label", *words, "--labels", "labels.csv", "--dask", "tcp://127.0.0.1:1")
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def write_parts(table, folder, cuts):
+    folder.mkdir()
+    for number, (start, stop) in enumerate(pairwise([0, *cuts, len(table)])):
+        parquet.write_table(table.slice(start, stop - start), folder / f"{number}.parquet")
+
+
+def test_the_plan_and_the_answer_of_a_local_run(client, run, tmp_path):
+    X, y = blobs(3_000, seed=5, width=6)
+    rng = np.random.default_rng(0)
+    units = 10.0 ** np.arange(-3, 3)
+    columns = {"id": np.arange(len(X)), "when": np.datetime64("2024-01-01") + np.arange(len(X)) % 90}
+    columns |= {f"x{i}": X[:, i] * units[i] for i in range(6)}
+    columns["word"] = rng.choice(["red", "green"], len(X))
+    columns["odd"] = ["0x10" if i == 70 else str(i % 83) for i in range(len(X))]
+    labels = pl.datasets.sample_labels(y, 60, random_state=0)
+    columns["kind"] = [str(k) if k >= 0 else "?" for k in labels]
+    table = pa.table(columns)
+    write_parts(table, tmp_path / "many.parquet", [500, 2200])
+    parquet.write_table(table, tmp_path / "one.parquet")
+    words = ["--label", "kind", "--json", "--out"]
+    here = run("label", "one.parquet", *words, "here.parquet")
+    assert here.returncode == 0, here.stderr
+    there = run(
+        "label", "many.parquet", *words, "there.parquet", "--dask", client.scheduler.address,
+        "--sweeps-per-round", "1",
+    )  # fmt: skip
+    assert there.returncode == 0, there.stderr
+    here, there = json.loads(here.stdout), json.loads(there.stdout)
+    for fact in ("rows", "features", "left_out", "scale", "impute", "labels"):
+        assert there[fact] == here[fact], fact
+    assert list(here["features"]) == [*(f"x{i}" for i in range(6)), "word"]
+    assert "numbers the rows" in there["left_out"]["id"]
+    said = "column 'odd' is not used as numbers: 2,999 of its cells are numbers, but 1 cell is not"
+    assert any(said in note and "'0x10' in row 70" in note for note in here["notes"])
+    assert there["notes"] == here["notes"]
+    tables = [parquet.read_table(tmp_path / name) for name in ("here.parquet", "there.parquet")]
+    assert tables[0].schema.equals(tables[1].schema)
+    # Without scaling the column of the largest unit alone would decide, and half of the labels be wrong.
+    found = [np.array(t.column("kind_predicted").to_pylist()) for t in tables]
+    assert found[0].tolist() == found[1].tolist()
+    assert np.mean(found[1] == y.astype(str)) > 0.85
+
+
+def test_columns_are_refused_in_the_words_of_a_local_run(client, run, tmp_path):
+    table = pa.table({"x": pa.array([1.0, None, 3.0, 4.0]), "k": ["a", "b", "", ""], "w": list("abcd")})
+    write_parts(table, tmp_path / "many.parquet", [2])
+    parquet.write_table(table, tmp_path / "one.parquet")
+    for words, message in (
+        (["--label", "k"], "1 values are missing in 1 column (x 1); fill them with --impute median"),
+        (["--label", "K"], "did you mean 'k'?"),
+        (["--label", "k", "--drop", "nope"], "There is no column 'nope' to use"),
+        (["--label", "k", "--unlabeled", "a", "--unlabeled", ""], "has one class only, 'b' (1 rows)"),
+        ([], "Which column of"),
+    ):
+        here = run("label", "one.parquet", *words)
+        there = run("label", "many.parquet", *words, "--out", "o", "--dask", client.scheduler.address)
+        assert (here.returncode, there.returncode) == (1, 1)
+        assert message in here.stderr
+        said = there.stderr.splitlines()[-1].replace("many.parquet", "one.parquet")
+        assert said == here.stderr.splitlines()[-1]
+
+
+def ours(client):
+    """The tasks of phaselabel that the scheduler knows."""
+    return client.run_on_scheduler(
+        lambda dask_scheduler: [key for key in map(str, dask_scheduler.tasks) if "phaselabel" in key]
+    )
+
+
+def waited(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_an_interrupt_lets_go_and_resume_goes_on(client, run, embeddings, tmp_path):
+    folder, y = embeddings
+    words = ["label", folder, "--labels", "labels.csv", "--out", "out.parquet", "--checkpoint", "kept"]
+    words += ["--dask", client.scheduler.address, "--sweeps-per-round", "1"]
+    other = client.submit(time.sleep, 20, key="somebody-else's")
+    before = set(ours(client))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "phaselabel", *map(str, words)],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert waited(lambda: (tmp_path / "kept" / "graph.json").exists(), 120)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    assert waited(lambda: set(ours(client)) <= before), set(ours(client)) - before
+    assert other.status in ("pending", "finished")
+    other.cancel()
+    assert not (tmp_path / "out.parquet").exists()
+    done = run(*words)
+    assert done.returncode == 1
+    assert "--resume" in done.stderr
+    done = run(*words, "--resume")
+    assert done.returncode == 0, done.stderr
+    predicted = parquet.read_table(tmp_path / "out.parquet").column("label_predicted").to_pylist()
+    assert np.mean(np.array(predicted, object) == [f"class {c}" for c in y]) > 0.95
+
+
+def test_rows_from_a_bucket_labelled_and_predicted_into_it(bucket, tmp_path, monkeypatch):
+    import s3fs
+
+    from phaselabel.cli.main import main
+
+    X, y = blobs(700, seed=6, width=4)
+    columns = {f"x{i}": X[:, i] for i in range(4)}
+    labels = pl.datasets.sample_labels(y, 10, random_state=0)
+    table = pa.table(columns | {"kind": [f"k{k}" if k >= 0 else "" for k in labels]})
+    write_parts(table, tmp_path / "rows.parquet", [300])
+    parquet.write_table(table, tmp_path / "one.parquet")
+    store = s3fs.S3FileSystem(skip_instance_cache=True)
+    store.put(str(tmp_path / "rows.parquet"), "jobs/rows.parquet", recursive=True)
+    monkeypatch.chdir(tmp_path)
+    assert main(["label", "one.parquet", "--label", "kind", "--model", "model", "--out", "l.parquet"]) == 0
+    local = parquet.read_table("l.parquet").column("kind_predicted").to_pylist()
+    cluster = LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=None
+    )
+    with cluster:
+        words = ["--dask", cluster.scheduler_address, "--out"]
+        job = ["label", f"{bucket}/rows.parquet", "--label", "kind", "--checkpoint", f"{bucket}/cli-job"]
+        assert main([*job, *words, f"{bucket}/labelled.parquet"]) == 0
+        assert main([*job, *words, f"{bucket}/labelled.parquet"]) == 1  # it is there already
+        new = ["predict", "model", f"{bucket}/rows.parquet", *words]
+        assert main([*new, f"{bucket}/predicted.parquet"]) == 0
+        assert main([*new, "predicted.parquet"]) == 0
+    found = [
+        parquet.read_table(f"jobs/{name}.parquet", filesystem=store) for name in ("labelled", "predicted")
+    ]
+    assert [t.num_rows for t in found] == [700, 700]
+    assert store.exists("jobs/labelled.parquet/_SUCCESS")
+    assert found[0].column("kind_predicted").to_pylist() == local
+    assert main(["predict", "model", "one.parquet", "--out", "p.parquet"]) == 0
+    expected = parquet.read_table("p.parquet")
+    for answer in (found[1], parquet.read_table("predicted.parquet")):
+        assert answer.column_names == expected.column_names
+        assert answer.column("kind_predicted").to_pylist() == expected.column("kind_predicted").to_pylist()
+        np.testing.assert_allclose(
+            answer.column("kind_confidence"), expected.column("kind_confidence"), atol=2e-4
+        )

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+from phaselabel.cli import main
+from tablefiles import rows_of
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """Sunsets and forests: two mixtures of colours, noisy."""
+    monkeypatch.setenv("PHASELABEL_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    lines = ["file,label"]
+    for k in range(40):
+        colour = np.array([(220, 120, 60), (40, 120, 50)][k % 2])
+        pixels = np.clip(colour + rng.normal(0, 40, (48, 64, 3)), 0, 255).astype(np.uint8)
+        Image.fromarray(pixels).save(folder / f"{k:02}.jpg")
+        if k < 6:
+            lines.append(f"{k:02}.jpg,{['sunset', 'forest'][k % 2]}")
+    (tmp_path / "labels.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_a_folder_of_pictures_is_labelled(photos, capsys):
+    command = ["label", str(photos / "photos"), "--labels", str(photos / "labels.csv")]
+    assert main([*command, "--report", str(photos / "r.html")]) == 0
+    assert "simple colours and textures" in capsys.readouterr().err
+    header, *rows = rows_of(photos / "photos_labelled.csv")
+    assert header == ["file", "label", "label_predicted", "label_confidence", "label_reached"]
+    assert [row[0] for row in rows] == [f"{k:02}.jpg" for k in range(40)]
+    assert [row[2] for row in rows] == ["sunset", "forest"] * 20
+    assert (photos / "r.html").stat().st_size > 1000
+
+
+def test_what_is_wrong_is_said(photos, capsys):
+    folder = str(photos / "photos")
+    for words, sentence in (
+        ([], "--label folder"),
+        (["--labels", str(photos / "labels.csv"), "--embed"], "needs the ONNX file"),
+        (["--labels", str(photos / "labels.csv"), "--text", "file"], "are for tables"),
+        (["--labels", str(photos / "labels.csv"), "--label", "kind"], "no column 'kind'"),
+    ):
+        assert main(["label", folder, *words]) == 1
+        assert sentence in capsys.readouterr().err
+    (photos / "wrong.csv").write_text("file,label\nnowhere.jpg,sunset\n")
+    assert main(["label", folder, "--labels", str(photos / "wrong.csv")]) == 1
+    assert "'nowhere.jpg'" in capsys.readouterr().err
+
+
+def test_names_of_folders_are_labels(photos, capsys):
+    folder = photos / "photos"
+    for k in range(6):
+        inner = folder / ["sunset", "forest"][k % 2]
+        inner.mkdir(exist_ok=True)
+        (folder / f"{k:02}.jpg").rename(inner / f"{k:02}.jpg")
+    assert main(["label", str(folder), "--label", "folder", "--out", str(photos / "o.csv")]) == 0
+    _, *rows = rows_of(photos / "o.csv")
+    assert {row[0]: row[2] for row in rows}["10.jpg"] == "sunset"

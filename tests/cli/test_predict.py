@@ -1,0 +1,50 @@
+"""``phaselabel predict``: rows of another table, read as those of the model."""
+
+import pytest
+
+import phaselabel as pl
+from phaselabel.cli import main
+
+TABLE = "x,y,colour,k\n" + "".join(
+    f"{i % 2 * 9 + i / 40},{i},{['red', 'blue'][i % 2]},{'ab'[i % 2] if i < 8 else ''}\n" for i in range(40)
+)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(TABLE)
+    assert main(["label", "t.csv", "--label", "k", "--model", "m.zip", "--drop", "y", "--quiet"]) == 0
+    return tmp_path
+
+
+def test_new_rows_are_labelled(home, capsys):
+    (home / "new.csv").write_text("colour,x\nred,0.4\nblue,9.4\n")
+    assert main(["predict", "m.zip", "new.csv"]) == 0
+    assert "result" in capsys.readouterr().err
+    rows = [line.split(",") for line in (home / "new_predicted.csv").read_text().splitlines()]
+    assert rows[0] == ["colour", "x", "k_predicted", "k_confidence", "k_reached"]
+    assert [row[2] for row in rows[1:]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x\n1\n", "lacks the column 'colour', which the model was fitted with"),
+        ("x,colour\n1,red\n?,blue\n", "Column 'x' of new.csv has 1 missing values"),
+        ("x,colour\nred,1\n", "Column 'x' of new.csv must hold numbers"),
+        ("x,colour,k_reached\n1,red,1\n", "'k_reached' already"),
+        ("x,colour\n", "has no rows"),
+    ],
+)
+def test_tables_that_do_not_fit_the_model(home, capsys, text, message):
+    (home / "new.csv").write_text(text)
+    assert main(["predict", "m.zip", "new.csv"]) == 1
+    assert message in capsys.readouterr().err
+    assert not (home / "new_predicted.csv").exists()
+
+
+def test_a_model_saved_from_python_has_no_columns(home, capsys):
+    pl.GinzburgLandauClassifier(1).fit([[0.0], [1.0], [5.0]], [0, -1, 1]).save(home / "python.zip")
+    assert main(["predict", "python.zip", "t.csv"]) == 1
+    assert "was saved from Python" in capsys.readouterr().err

@@ -1,0 +1,62 @@
+"""The plan of a table, as it is printed before the work starts."""
+
+import argparse
+
+import pytest
+
+from phaselabel.cli.console import Console
+from phaselabel.cli.main import build_parser
+from phaselabel.cli.table_plan import announce, make_plan
+from phaselabel.io.tables import Labels, open_table, survey
+
+
+def planned(path, *words):
+    arguments = build_parser().parse_args(["label", str(path), *words])
+    console = Console(argparse.Namespace(json=False, quiet=False))
+    plan = make_plan(open_table(path), arguments, survey, Labels.of)
+    announce(console, plan)
+    return plan, console
+
+
+def write(path, columns):
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_every_decision_is_printed(tmp_path, capsys):
+    n = 60
+    columns = {
+        "id": range(n),
+        "x": [i * 7 % 59 for i in range(n)],
+        "size": [f"{i * 11 % 47}.5" if i != 9 else "n. d." for i in range(n)],
+        "day": [f"2024-05-{1 + i % 30:02}" for i in range(n)],
+        "k": ["a", "b", "?"] * 20,
+    }
+    write(tmp_path / "t.csv", columns)
+    plan, console = planned(tmp_path / "t.csv", "--label", "k")
+    assert list(plan.recipe.roles) == ["x"]
+    assert capsys.readouterr().err.splitlines()[:8] == [
+        "table        t.csv: 60 rows, 5 columns",
+        "numbers      1, scaled to mean 0, deviation 1: x",
+        "left out     id: numbers the rows; --features id uses it",
+        "left out     size: free text, more than 30 different values; --text size uses it",
+        "left out     day: a date; --date day uses it",
+        "labels       k: 40 of 60 rows, 2 classes",
+        "             a 20, b 20",
+        "unlabelled   every empty entry, ?, NA",
+    ]
+    assert ["'n. d.' in row 9" in note for note in console.notes] == [True]
+    assert console.facts["left_out"].keys() == {"id", "size", "day"}
+    _, console = planned(tmp_path / "t.csv", "--label", "k", "--drop", "size")
+    assert console.notes == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "note"),
+    [(["a", "-1", "b"] * 20, "-1 is taken as a class"), ([f"w{i}" for i in range(60)], "a single label")],
+)
+def test_labels_that_look_wrong_are_noted(tmp_path, labels, note):
+    write(tmp_path / "t.csv", {"x": [i * 7 % 59 for i in range(60)], "k": labels})
+    _, console = planned(tmp_path / "t.csv", "--label", "k")
+    assert [note in said for said in console.notes] == [True]

@@ -1,0 +1,84 @@
+"""More data than memory: a cluster with small limits, and the errors where they are too small."""
+
+import os
+import sys
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from dask.distributed import Client, LocalCluster
+
+import phaselabel as pl
+from clusters import blobs
+from phaselabel.distributed.build.plan import Plan
+from phaselabel.distributed.sources import open_source
+
+MIB = 2**20
+
+
+def peak_and_pid():
+    status = Path("/proc/self/status").read_text().split()
+    return int(status[status.index("VmHWM:") + 1]) * 1024, os.getpid()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
+def test_data_of_twice_the_clusters_memory(tmp_path):
+    limit = 400 * MIB
+    narrow, y = blobs(20_000, seed=6, apart=3.0)
+    # Wide rows with the distances of the narrow ones: a local run on those gives the expected labels.
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(10_500, narrow.shape[1])))[0].T
+    folder = tmp_path / "rows.npy"
+    folder.mkdir()
+    for i, part in enumerate(np.array_split(narrow, 8)):
+        np.save(folder / f"{i}.npy", part @ turn.astype(np.float32))
+    assert sum(file.stat().st_size for file in folder.iterdir()) >= 2 * limit
+    labels = pl.datasets.sample_labels(y, 60, random_state=0)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, memory_limit=limit, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        before = client.run(peak_and_pid)
+        options = {"client": client, "checkpoint": tmp_path / "kept"}
+        model = pl.GinzburgLandauClassifier(evidence=None, dask_options=options).fit(
+            open_source(folder).X, labels
+        )
+        labelled = model.transduction_.compute()
+        after = client.run(peak_and_pid)
+    assert [pid for _, pid in after.values()] == [pid for _, pid in before.values()]
+    assert max(peak for peak, _ in after.values()) <= limit
+    local = pl.GinzburgLandauClassifier(evidence=None).fit(narrow, labels)
+    assert np.mean(labelled == local.transduction_) >= 0.999
+    assert np.mean(labelled == y) >= np.mean(local.transduction_ == y) - 0.001
+
+
+def workers(n, limit, in_use=0):
+    return {str(i): {"memory_limit": limit, "nthreads": 1, "in_use": in_use} for i in range(n)}
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "given", "message"),
+    [
+        ((10_000, 100), 1_000, workers(1, 256 * MIB), "memory_limit of 256.00 MiB is too small"),
+        ((10_000, 100), 1_000, workers(1, 600 * MIB, 450 * MIB), "libraries take 4"),
+        ((10_000, 100_000), 10, workers(1, 512 * MIB), "rows of 100,000 features"),
+        ((10_000_000, 32), 10_000, workers(2, 1024 * MIB), "The graph of 10,000,000 rows takes 2.51 GiB"),
+        ((100_000, 1_000), 100_000, workers(2, 512 * MIB), "largest chunk of X takes 381.47 MiB"),
+    ],
+)
+def test_too_little_memory_is_refused_at_once(shape, rows, given, message):
+    X = da.zeros(shape, chunks=(rows, -1), dtype=np.float32)
+    with pytest.raises(ValueError, match=message) as refused:
+        Plan.of(X, 10, given)
+    enough = str(refused.value).split("at least ")[1].rstrip(".")
+    larger = dask.utils.parse_bytes(enough)
+    assert Plan.of(X, 10, {k: {**w, "memory_limit": larger} for k, w in given.items()}).n_cells > 0
+
+
+def test_plans_follow_the_memory():
+    X = da.zeros((3_000_000, 400), chunks=(1_000, -1), dtype=np.float32)
+    small, large = (Plan.of(X, 10, workers(2, limit * MIB)) for limit in (1_024, 8_192))
+    assert small.n_cells > large.n_cells >= 30
+    assert small.chunk_rows < large.chunk_rows
+    assert small.n_blocks > large.n_blocks == 2
+    # A few bytes more or less in use change nothing, so that a run can be repeated.
+    assert Plan.of(X, 10, workers(2, 1_024 * MIB, 150 * MIB)) == small

@@ -1,0 +1,85 @@
+"""Evidence in blocks: the same opinion, and the same labels, as on the whole graph."""
+
+import warnings
+
+import dask.array as da
+import numpy as np
+import pytest
+from dask.distributed import Client, LocalCluster
+
+import phaselabel as pl
+from clusters import overlapping
+from phaselabel.distributed.build import plan
+from phaselabel.evidence.believing import believe
+from phaselabel.few_labels.class_sizes import class_sizes
+from phaselabel.few_labels.policy import EVIDENCE
+from phaselabel.few_labels.solve import Problem, solve
+from phaselabel.flow.minimize import FlowSettings
+from phaselabel.flow.star import checked_fidelity
+
+
+@pytest.fixture(scope="module")
+def threads():
+    cluster = LocalCluster(n_workers=2, processes=False, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+def in_blocks(client, X, labels, monkeypatch, **settings):
+    monkeypatch.setattr(plan, "MIN_ROWS_FOR_CELLS", 500)
+    options = {"client": client, "in_blocks": True, "sweeps_per_round": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pl.GinzburgLandauClassifier(dask_options=options, **settings).fit(
+            da.from_array(X, chunks=(400, -1)), labels
+        )
+
+
+def whole(X, graph, labels, evidence):
+    """The local steps on the very graph that the blocks had."""
+    labels, k = labels.astype(np.int32), int(labels.max()) + 1
+    sizes = class_sizes("estimate", np.arange(k))
+    problem = Problem(graph, labels, k, checked_fidelity(30.0, labels), sizes, FlowSettings())
+    problem, opinion = believe(X, {"10": graph}, problem, evidence)
+    return solve(problem, EVIDENCE, init=opinion.start()), opinion
+
+
+@pytest.mark.parametrize(("data", "per_class"), [("digits", 20), ("gaussians", 50), ("apart", 20)])
+def test_labels_are_those_of_the_whole_graph(threads, digits, monkeypatch, data, per_class):
+    X, y = digits if data == "digits" else overlapping(1200)
+    if data == "apart":  # several components, and labels in all of them
+        X = X + 1000 * (np.arange(len(X)) % 3)[:, None].astype(np.float32)
+    labels = pl.datasets.sample_labels(y, per_class, random_state=3)
+    model = in_blocks(threads, X, labels, monkeypatch)
+    partition = model._fitted.outcome.graph.partition
+    assert (partition.n_blocks, model._fitted.outcome.in_blocks) == (2, True)
+    gathered = model.gathered()
+    assert gathered.graph_.n_components >= (3 if data == "apart" else 1)
+    solution, opinion = whole(X, gathered.graph_, labels, "auto")
+    found = gathered._believed
+    assert model.choice_.weights.keys() == opinion.choice.weights.keys()
+    np.testing.assert_allclose(
+        list(model.choice_.weights.values()), list(opinion.choice.weights.values()), atol=2e-3
+    )
+    np.testing.assert_allclose(found.graph_logits, opinion.graph_logits, atol=0.02)
+    np.testing.assert_allclose(found.probabilities, opinion.probabilities, atol=5e-3)
+    np.testing.assert_array_equal(found.hidden_rows, opinion.hidden_rows)
+    np.testing.assert_array_equal(model.transduction_.compute(), solution.arm)
+    assert model.solution_.policy == "evidence"
+    believed = opinion.confidence[np.arange(len(X)), solution.arm]
+    unlabelled = labels < 0
+    np.testing.assert_allclose(model.confidence_.compute()[unlabelled], believed[unlabelled], atol=5e-3)
+    assert len(model.query(2)) == 2
+    assert len(model.hold_out().rows) == len(opinion.hidden_rows)
+
+
+def test_given_probabilities_in_blocks(threads, monkeypatch):
+    X, y = overlapping(1200)
+    labels = pl.datasets.sample_labels(y, 20, random_state=3)
+    evidence = np.where(y[:, None] == np.arange(3), 0.8, 0.1)
+    evidence[::5] = np.nan
+    model = in_blocks(threads, X, labels, monkeypatch, evidence=evidence, n_neighbors=10)
+    solution, _ = whole(X, model.gathered().graph_, labels, evidence)
+    assert "given" in model.choice_.weights
+    assert np.mean(model.transduction_.compute() == y) > 0.9
+    np.testing.assert_array_equal(model.transduction_.compute(), solution.arm)

@@ -1,0 +1,239 @@
+"""From the rows of a Dask array to labels."""
+
+import warnings
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import pytest
+from dask.distributed import Client, LocalCluster
+from sklearn.linear_model import LogisticRegression
+
+import phaselabel as pl
+from clusters import blobs, local_flow, overlapping
+from phaselabel.few_labels.class_sizes import class_sizes
+from phaselabel.few_labels.policy import HUB
+from phaselabel.few_labels.solve import Problem, solve
+from phaselabel.flow.minimize import FlowSettings
+from phaselabel.flow.star import checked_fidelity
+
+
+def test_a_dask_array_in_dask_arrays_out(client):
+    X, y = blobs(30_000, seed=1)
+    labels = np.where(pl.datasets.sample_labels(y, 60, random_state=0) >= 0, y, -1)
+    names = np.array(["ant", "bee", "cow", "dog", "eel"], object)
+    given = np.where(labels >= 0, names[labels], None)
+    rows = da.from_array(X, chunks=(7_000, 5))
+    model = pl.GinzburgLandauClassifier(unlabeled=None, evidence=None, dask_options={"client": client})
+    model.fit(rows, given)
+    local = pl.GinzburgLandauClassifier(unlabeled=None, evidence=None).fit(X, given)
+    assert isinstance(model.transduction_, da.Array)
+    assert model.neighbor_recall_ >= 0.98
+    labelled = model.transduction_.compute()
+    assert np.mean(labelled == local.transduction_) >= 0.995
+    assert np.mean(labelled == names[y]) >= np.mean(local.transduction_ == names[y]) - 0.002
+    confidence = model.confidence_.compute()
+    assert np.mean(np.abs(confidence - local.confidence_)) < 0.01
+    np.testing.assert_allclose(model.class_sizes_, local.class_sizes_, atol=0.005)
+
+
+def test_the_whole_way_equals_the_local_one_where_neighbours_do(client):
+    # Few rows, far-reaching cells: both searches are exact, so that the graphs are equal to the last bit.
+    X, y = blobs(3_000, seed=2)
+    labels = pl.datasets.sample_labels(y, 60, random_state=0)
+    model = pl.GinzburgLandauClassifier(
+        evidence=None, dask_options={"client": client, "sweeps_per_round": 1, "in_blocks": True}
+    )
+    model.fit(da.from_array(X, chunks=(1_100, -1)), labels)
+    graph = client.submit(local_weights, X).result()
+    expected = client.submit(local_flow, graph, labels).result()
+    np.testing.assert_array_equal(model.solution_.height.compute(), expected[1])
+
+
+@pytest.mark.parametrize(("data", "per_class", "seed"), [("digits", 1, 3), ("gaussians", 5, 2)])
+def test_a_flow_whose_class_sizes_drift_is_taken_back_as_the_local_one_is(
+    client, digits, data, per_class, seed
+):
+    X, y = digits if data == "digits" else overlapping()
+    labels = pl.datasets.sample_labels(y, per_class, random_state=seed)
+    options = {"client": client, "sweeps_per_round": 1, "in_blocks": True}
+    model = pl.GinzburgLandauClassifier(evidence=None, dask_options=options)
+    model.fit(da.from_array(X, chunks=(600, -1)), labels)
+    arm, height, sweep, reason = client.submit(watched, X, labels).result()
+    assert reason in ("drift", "collapse"), "the sizes of this set must drift, or nothing is tested"
+    assert (model.solution_.reason, model.n_iter_) == (reason, sweep)
+    np.testing.assert_array_equal(model.solution_.height.compute(), height)
+    np.testing.assert_array_equal(model.transduction_.compute(), arm)
+    np.testing.assert_array_equal(model.class_sizes_, np.bincount(arm) / len(arm))
+    assert (model.confidence_.compute() > 0).all()
+
+
+@pytest.mark.parametrize("per_class", [1, 5, 50])
+@pytest.mark.parametrize("data", ["digits", "gaussians"])
+def test_the_answer_is_that_of_a_local_fit(client, digits, data, per_class):
+    X, y = digits if data == "digits" else overlapping()
+    labels = pl.datasets.sample_labels(y, per_class, random_state=3)
+    model = pl.GinzburgLandauClassifier(evidence=None, dask_options={"client": client})
+    model.fit(da.from_array(X, chunks=(600, -1)), labels)
+    arm, height, confidence, sizes, remarks = client.submit(local_fit, X, labels).result()
+    assert model.solution_.policy == "fit"
+    np.testing.assert_array_equal(model.transduction_.compute(), arm)
+    np.testing.assert_array_equal(model.solution_.height.compute(), height)
+    np.testing.assert_array_equal(model.confidence_.compute(), confidence)
+    np.testing.assert_array_equal(model.class_sizes_, sizes)
+    assert model.remarks_ == remarks
+
+
+@pytest.mark.parametrize("per_class", [1, 5, 50])
+@pytest.mark.parametrize("data", ["digits", "gaussians"])
+def test_with_evidence_too_the_answer_is_that_of_a_local_fit(client, digits, data, per_class):
+    X, y = digits if data == "digits" else overlapping()
+    labels = pl.datasets.sample_labels(y, per_class, random_state=3)
+    model = pl.GinzburgLandauClassifier(dask_options={"client": client})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(da.from_array(X, chunks=(600, -1)), labels)
+    arm, height, confidence, sizes, remarks = client.submit(local_fit, X, labels, "auto").result()
+    assert model.solution_.policy == "evidence"
+    np.testing.assert_array_equal(model.transduction_.compute(), arm)
+    np.testing.assert_array_equal(model.solution_.height.compute(), height)
+    np.testing.assert_array_equal(model.confidence_.compute(), confidence)
+    np.testing.assert_array_equal(model.class_sizes_, sizes)
+    assert model.remarks_ == remarks
+    assert set(model.choice_.weights) >= {"linear", "forest", "harmonic 3", "poisson 40"}
+    assert str(model.n_neighbors_) == model.choice_.graph
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+@pytest.mark.parametrize("kind", ["classifier", "array"])
+def test_given_evidence_on_few_workers(n_workers, kind):
+    X, y = overlapping(600)
+    labels = pl.datasets.sample_labels(y, 5, random_state=3)
+    evidence = LogisticRegression()
+    if kind == "array":
+        evidence = evidence.fit(X[labels >= 0], y[labels >= 0]).predict_proba(X)
+        evidence[::7] = np.nan
+    local = pl.GinzburgLandauClassifier(5, evidence=evidence).fit(X, labels)
+    cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        model = pl.GinzburgLandauClassifier(5, evidence=evidence, dask_options={"client": client})
+        model.fit(da.from_array(X, chunks=(250, -1)), labels)
+        np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
+        np.testing.assert_allclose(model.confidence_.compute(), local.confidence_, atol=1e-6)
+    assert model.choice_.weights.keys() == local.choice_.weights.keys()
+
+
+@pytest.mark.parametrize("per_class", [1, 5, 50])
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_the_answer_on_mnist_is_that_of_a_local_fit(data_home, n_workers, per_class):
+    with np.load(Path(data_home) / "mnist70k.npz") as file:
+        X, y = file["x"][:12_000].reshape(12_000, -1), file["y"][:12_000].astype(int)
+    labels = pl.datasets.sample_labels(y, per_class, random_state=0)
+    cluster = LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None
+    )
+    with cluster, Client(cluster) as client:
+        rows = da.from_array(X, chunks=(3_000, -1))
+        model = pl.GinzburgLandauClassifier(evidence=None, dask_options={"client": client}).fit(rows, labels)
+        labelled = model.transduction_.compute()
+        arm, *_ = client.submit(local_fit, X, labels).result()
+    np.testing.assert_array_equal(labelled, arm)
+
+
+def local_fit(X, labels, evidence=None, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = pl.GinzburgLandauClassifier(evidence=evidence, **settings).fit(X, labels)
+    return model.transduction_, model.solution_.height, model.confidence_, model.class_sizes_, model.remarks_
+
+
+def test_given_class_sizes_by_name(client):
+    X, y = overlapping()
+    labels = np.where(pl.datasets.sample_labels(y, 5, random_state=3) >= 0, np.array(["a", "b", "c"])[y], "")
+    sizes = {"b": 0.5, "a": 0.25, "c": 0.25}
+    options = {"class_sizes": sizes, "unlabeled": "", "evidence": None}
+    model = pl.GinzburgLandauClassifier(dask_options={"client": client}, **options)
+    model.fit(da.from_array(X, chunks=(600, -1)), labels)
+    arm, *_ = client.submit(local_fit, X, labels, **options).result()
+    np.testing.assert_array_equal(model.transduction_.compute(), arm)
+
+
+def test_an_interrupt_in_a_callback_lets_the_worker_go(digits):
+    def interrupt(sweep, state, energy):
+        raise KeyboardInterrupt
+
+    X, truth = digits
+    rows = da.from_array(X, chunks=(600, -1))
+    y = pl.datasets.sample_labels(truth, 5, random_state=0)
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        model = pl.GinzburgLandauClassifier(
+            evidence=None, callbacks=interrupt, dask_options={"client": client}
+        )
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(rows, y)
+        model.callbacks = ()
+        assert (model.fit(rows, y).transduction_.compute() == truth).mean() > 0.9
+
+
+def test_callbacks_of_a_flow_on_one_worker_are_called_here(client, digits):
+    X, y = digits
+    labels = pl.datasets.sample_labels(y, 5, random_state=0)
+    seen = []
+
+    def watch(sweep, state, energy):
+        seen.append((sweep, int(state.sizes(10).sum()), energy.total, state.arm.compute().shape))
+        return sweep == 10
+
+    model = pl.GinzburgLandauClassifier(evidence=None, callbacks=watch, dask_options={"client": client})
+    model.fit(da.from_array(X, chunks=(600, -1)), labels)
+    assert model.solution_.reason == "callback"
+    assert [sweep for sweep, *_ in seen] == [0, 5, 10]
+    assert {(reached, shape) for _, reached, _, shape in seen} == {(len(X), (len(X),))}
+    np.testing.assert_array_equal(model.energy_["total"], [total for *_, total, _ in seen])
+
+
+def watched(X, labels):
+    """The local solver from the hub, with the watch of class sizes."""
+    labels, k = labels.astype(np.int32), int(labels.max()) + 1
+    sizes = class_sizes("estimate", np.arange(k))
+    graph = pl.Graph(local_weights(X))
+    problem = Problem(graph, labels, k, checked_fidelity(30.0, labels), sizes, FlowSettings())
+    solution = solve(problem, HUB)
+    return solution.arm, solution.height, solution.n_iter, solution.reason
+
+
+def local_weights(X):
+    return pl.similarity_graph(pl.nearest_neighbors(X, 10)).weights
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"affinity": "precomputed"}, "affinity must be"),
+        ({"init": "random"}, "init must be"),
+        ({"evidence": np.full((400, 5), 0.2)}, "evidence must have one row per row of X"),
+        ({"evidence": "model"}, "evidence must be 'auto', None"),
+        ({"class_sizes": [0.5, 0.5]}, "class_sizes must hold"),
+        ({"dask_options": {"in_blocks": "no"}}, "in_blocks"),
+        ({"metric": "manhattan"}, "metric must be one of"),
+        ({"dask_options": {"speed": 1}}, "got 'speed'"),
+        ({"dask_options": {"sweeps_per_round": 0}}, "sweeps_per_round"),
+        ({"n_neighbors": 9_999}, "n_neighbors=9999"),
+    ],
+)
+def test_what_can_not_be_done_is_refused_in_a_sentence(client, change, words):
+    X, y = blobs(500)
+    with pytest.raises(ValueError, match=words):
+        pl.GinzburgLandauClassifier(**change).fit(da.from_array(X, chunks=(200, -1)), y)
+
+
+def test_a_strange_number_is_refused_with_its_row(client):
+    X, y = blobs(500)
+    X[321, 2] = np.nan
+    with pytest.raises(ValueError, match="Row 321 of X"):
+        pl.GinzburgLandauClassifier().fit(da.from_array(X, chunks=(200, -1)), y)

@@ -1,0 +1,81 @@
+"""The files of a job in a folder and in an object store: moto's server, which speaks S3."""
+
+import pickle
+
+import dask.array as da
+import numpy as np
+import pytest
+from dask.distributed import Client, LocalCluster
+
+import phaselabel as pl
+from clusters import blobs, local_flow
+from phaselabel.distributed.folder import open_folder
+from phaselabel.distributed.run.flow import minimize
+
+
+@pytest.fixture(scope="module")
+def cluster(bucket):
+    local = LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None)
+    with local, Client(local) as client:
+        yield client
+
+
+@pytest.mark.parametrize("place", ["disk", "bucket"])
+def test_arrays_and_facts_come_back(place, bucket, tmp_path):
+    folder = open_folder(tmp_path / "job" if place == "disk" else f"{bucket}/files")
+    array = np.arange(12.0).reshape(3, 4)
+    assert not folder.has("a/b.npy")
+    assert folder.load_facts("facts.json") is None
+    folder.save("a/b.npy", array)
+    folder.save_facts("facts.json", {"rows": 3})
+    copy = pickle.loads(pickle.dumps(folder))
+    assert copy.has("a/b.npy")
+    np.testing.assert_array_equal(copy.load("a/b.npy"), array)
+    np.testing.assert_array_equal(copy.load("a/b.npy", mapped=True)[1:], array[1:])
+    assert copy.load_facts("facts.json") == {"rows": 3}
+    copy.remove("a/*")
+    assert not folder.has("a/b.npy")
+
+
+def test_an_address_without_its_library_is_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="carrier-pigeon://nest/job cannot be opened"):
+        open_folder("carrier-pigeon://nest/job")
+
+
+def test_rows_from_a_bucket_labels_to_a_bucket_job_in_a_bucket(cluster, bucket):
+    X, y = blobs(6_000, seed=9)
+    labels = pl.datasets.sample_labels(y, 10, random_state=0)
+    da.from_array(X, chunks=(1_500, -1)).to_zarr(f"{bucket}/rows.zarr")
+    rows = da.from_zarr(f"{bucket}/rows.zarr")
+    options = {"client": cluster, "checkpoint": f"{bucket}/job"}
+    model = pl.GinzburgLandauClassifier(evidence=None, dask_options=options).fit(rows, labels)
+    model.transduction_.to_zarr(f"{bucket}/labels.zarr")
+    local = pl.GinzburgLandauClassifier(evidence=None).fit(X, labels)
+    np.testing.assert_array_equal(da.from_zarr(f"{bucket}/labels.zarr").compute(), local.transduction_)
+    np.testing.assert_array_equal(model.predict(X[:20] + 0.01), local.predict(X[:20] + 0.01))
+    with pytest.raises(FileExistsError, match="s3://jobs/job holds a checkpoint already"):
+        pl.GinzburgLandauClassifier(evidence=None, dask_options=options).fit(rows, labels)
+    again = pl.GinzburgLandauClassifier(evidence=None, dask_options=options | {"resume": True}).fit(
+        rows, labels
+    )
+    np.testing.assert_array_equal(again.transduction_.compute(), local.transduction_)
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_flow_continues_from_a_checkpoint_in_a_bucket(cluster, bucket, problem):
+    graph, labels, _ = problem
+    options = {"sweeps_per_round": 1, "interval": 10, "folder": f"{bucket}/flow"}
+
+    def stop(sweep, state, energy):
+        if sweep == 15:
+            raise Stop
+
+    with pytest.raises(Stop):
+        minimize(graph, labels, cluster, callbacks=stop, **options)
+    solution = minimize(graph, labels, cluster, resume=True, **options)
+    arm, height, *_ = cluster.submit(local_flow, graph.weights, labels).result()
+    np.testing.assert_array_equal(solution.arm.compute(), arm)
+    np.testing.assert_array_equal(solution.height.compute(), height)

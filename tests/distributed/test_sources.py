@@ -1,0 +1,125 @@
+"""Tables in parts: every row once, in order, and parts of a bounded size."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from phaselabel.distributed import sources
+from phaselabel.distributed.sources import is_answer, open_source, target_kind, write_part
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "t").mkdir()
+    for number in range(3):
+        table = pa.table(
+            {"x": np.arange(10 * number, 10 * number + 10), "name": [f"r{i}" for i in range(10)]}
+        )
+        parquet.write_table(table, tmp_path / "t" / f"{number}.parquet", row_group_size=4)
+    return tmp_path / "t"
+
+
+def test_every_row_once_and_in_order(folder, monkeypatch):
+    monkeypatch.setattr(sources, "PART_ROWS", 8)
+    source = open_source(folder)
+    assert source.names == ["x", "name"]
+    assert [(part.first_row, part.n_rows, part.groups) for part in source.parts] == [
+        (0, 8, (0, 1)), (8, 2, (2,)), (10, 8, (0, 1)), (18, 2, (2,)), (20, 8, (0, 1)), (28, 2, (2,)),
+    ]  # fmt: skip
+    assert source.column("x").to_pylist() == list(range(30))
+    assert source.n_rows == 30
+
+
+def test_parts_of_arrays_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PART_BYTES", 100)
+    x = np.arange(60, dtype=np.float32).reshape(20, 3)
+    np.save(tmp_path / "x.npy", x)
+    source = open_source(tmp_path / "x.npy")
+    assert [part.n_rows for part in source.parts] == [8, 8, 4]
+    np.testing.assert_array_equal(source.X.compute(scheduler="synchronous"), x)
+    np.testing.assert_array_equal(source.parts[1].array(), x[8:16])
+
+
+def test_two_folders_with_files_of_the_same_name_have_different_tasks(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        np.save(tmp_path / name / "0.npy", np.ones((3, 2)))
+    one, two = (open_source(tmp_path / name).X for name in ("a", "b"))
+    assert not set(map(str, one.__dask_graph__())) & set(map(str, two.__dask_graph__()))
+
+
+def test_what_is_no_source(tmp_path, folder):
+    with pytest.raises(FileNotFoundError, match="There is no"):
+        open_source(tmp_path / "none")
+    with pytest.raises(ValueError, match="--dask reads those"):
+        open_source(tmp_path)
+    np.save(tmp_path / "flat.npy", np.ones(4))
+    with pytest.raises(ValueError, match="rows by features"):
+        open_source(tmp_path / "flat.npy")
+    (tmp_path / "short.npy").write_bytes((tmp_path / "flat.npy").read_bytes()[:-8])
+    with pytest.raises(ValueError, match=r"short\.npy is damaged \(it is too short"):
+        open_source(tmp_path / "short.npy")
+    parquet.write_table(pa.table({"y": [1]}), folder / "9.parquet")
+    with pytest.raises(ValueError, match=r"9\.parquet has no column 'x'"):
+        open_source(folder)
+    with pytest.raises(ValueError, match="the output is a folder"):
+        target_kind("o.csv")
+
+
+def test_a_part_without_any_class_has_the_type_of_the_others(folder, tmp_path):
+    source = open_source(folder)
+    reached = np.zeros(10, bool)
+    for number, part in enumerate(source.parts):
+        predicted = np.full(10, None, object)
+        if number == 1:
+            predicted[3], reached = 5, np.arange(10) == 3
+        write_part(str(tmp_path), ".parquet", number, "k", pa.int64(), part, predicted, np.zeros(10), reached)
+        reached = np.zeros(10, bool)
+    table = parquet.read_table([tmp_path / f"part-{number:06d}.parquet" for number in range(3)])
+    assert table.column_names == ["x", "name", "k_predicted", "k_confidence", "k_reached"]
+    assert table.schema.field("k_predicted").type == pa.int64()
+    assert table.column("k_predicted").to_pylist() == [None] * 13 + [5] + [None] * 16
+    assert table.column("x").to_pylist() == list(range(30))
+
+
+@pytest.mark.parametrize("kind", [".parquet", ".npy", ".zarr"])
+def test_only_an_answer_is_an_answer(kind, tmp_path):
+    import dask.array as da
+
+    out = tmp_path / f"out{kind}"
+    out.mkdir()
+    assert not is_answer(out, "k", kind)
+    answer = np.array(["a", "b"]), np.ones(2), np.ones(2, bool)
+    if kind == ".zarr":
+        for name, column in zip(("k_predicted", "k_confidence", "k_reached"), answer):
+            da.from_array(column, chunks=1).to_zarr(str(out), component=name)
+    else:
+        write_part(str(out), kind, 0, "k", pa.string(), None, *answer)
+    assert is_answer(out, "k", kind)
+    assert not is_answer(out, "j", kind)
+    for name in ("thesis.tex", "deep/thesis.tex", "part-0.parquet", "k_predicted/thesis.tex"):
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).touch()
+        assert not is_answer(out, "k", kind)
+        (out / name).unlink()
+    (out / "link").symlink_to(tmp_path)
+    assert not is_answer(out, "k", kind)
+
+
+def test_other_parquet_files_are_no_answer(folder):
+    (folder / "0.parquet").rename(folder / "part-000000.parquet")
+    for number in (1, 2):
+        (folder / f"{number}.parquet").unlink()
+    assert not is_answer(folder, "k", ".parquet")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", '{"zarr_format": 3, "node_type": "array"}', '{"zarr_format": 9}']
+)
+def test_a_damaged_zarr_array_is_refused_in_a_sentence(tmp_path, content):
+    pytest.importorskip("zarr")
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / "zarr.json").write_text(content)
+    with pytest.raises(ValueError, match=r"a\.zarr is not a Zarr array, or it is damaged"):
+        open_source(tmp_path / "a.zarr")

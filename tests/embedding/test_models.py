@@ -1,0 +1,62 @@
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from phaselabel.embedding import models
+from text_models import write_tokenizer, write_word_vectors
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("PHASELABEL_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.fixture
+def hub(home, monkeypatch):
+    """A server that has one model, laid out as the public one."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    folder = home / "hub" / "sentence-transformers" / "tiny" / "resolve" / "main"
+    write_word_vectors(folder, {"red": [1.0, 0.0], "blue": [0.0, 1.0]})
+    (folder / "onnx").mkdir()
+    (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(home / "hub")))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setattr(models, "CHUNK", 10)
+    yield folder
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_model_is_downloaded_once_with_a_sentence(hub, home):
+    said = []
+    folder = models.find_model("tiny", said.append)
+    assert models.weights_of(folder).read_bytes() == (hub / "onnx" / "model.onnx").read_bytes()
+    assert any(
+        "downloading sentence-transformers/tiny once" in sentence and "MB" in sentence for sentence in said
+    )
+    said.clear()
+    assert models.find_model("tiny", said.append) == folder
+    assert said == []
+
+
+def test_a_download_that_fails_leaves_nothing_and_names_the_way_without_a_network(hub, home):
+    (hub / "onnx" / "model.onnx").unlink()
+    with pytest.raises(ValueError, match="without a network, copy its folder"):
+        models.find_model("tiny")
+    assert list((home / "cache" / "models").iterdir()) == []
+
+
+def test_a_folder_needs_its_files(home):
+    write_tokenizer(home / "half", ["red"])
+    with pytest.raises(ValueError, match=r"needs tokenizer\.json, and model\.onnx"):
+        models.find_model(str(home / "half"))
+    with pytest.raises(ValueError, match="no folder"):
+        models.find_model("../nowhere/at/all")

@@ -1,0 +1,107 @@
+"""What the classifiers share: scores, new rows, and errors that name what is wrong."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from phaselabel import BinaryGinzburgLandauClassifier, GinzburgLandauClassifier
+
+
+@pytest.fixture(scope="module")
+def two_heaps():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(30, 2)), rng.normal(size=(30, 2)) + 9]
+    y = np.full(60, -1)
+    y[[0, 1, 30, 31]] = 0, 0, 1, 1
+    return X, y
+
+
+def test_score_counts_labelled_rows_only(two_heaps):
+    X, y = two_heaps
+    model = GinzburgLandauClassifier(5, evidence=None).fit(X, y)
+    assert model.score(X, y) == 1.0
+    wrong = y.copy()
+    wrong[0] = 1
+    assert model.score(X, wrong) == 0.75
+    assert model.score(X, wrong, sample_weight=np.where(wrong < 0, 100, 1 + (np.arange(60) == 0))) == 0.6
+    with pytest.raises(ValueError, match="no labelled row to score"):
+        model.score(X, np.full(60, -1))
+
+
+def test_a_row_without_a_prediction_is_wrong():
+    X = np.r_[np.zeros(5), np.full(5, 99.0)][:, None] + np.arange(10)[:, None] / 50
+    with pytest.warns(UserWarning, match="no label"):
+        model = GinzburgLandauClassifier(2, evidence=None).fit(X, [0, 0, *[-1] * 8])
+    assert model.score(X, [0, 0, -1, -1, -1, 0, -1, -1, -1, -1]) == pytest.approx(2 / 3)
+
+
+def test_score_of_strings_with_gaps(two_heaps):
+    X, y = two_heaps
+    words = np.array(["a", "b", None], object)[y]
+    assert GinzburgLandauClassifier(5, evidence=None).fit(X, words).score(X, pd.Series(words)) == 1.0
+    assert BinaryGinzburgLandauClassifier(5).fit(X, words).score(X, words) == 1.0
+
+
+def test_plain_grid_search_ignores_unlabelled_rows(two_heaps):
+    X, y = two_heaps
+    search = GridSearchCV(GinzburgLandauClassifier(evidence=None), {"n_neighbors": [3, 5]}, cv=2).fit(X, y)
+    assert search.best_score_ == 1.0
+
+
+def test_errors_name_the_row(two_heaps):
+    X, y = two_heaps
+    model = GinzburgLandauClassifier(5, evidence=None).fit(X, y)
+    with pytest.raises(ValueError, match=r"contains NaN in row 1 \(column 0"):
+        model.predict([[0, 0], [np.nan, 1]])
+    frame = pd.DataFrame({"age": [1.0, np.nan, np.nan], "weight": [1.0, 2.0, 3.0]})
+    with pytest.raises(ValueError, match=r"NaN in 2 rows, the first is row 1 \(column 'age'"):
+        GinzburgLandauClassifier().fit(frame, [0, 1, -1])
+    with pytest.raises(ValueError, match=r"infinity .* row 0 \(column 1"):
+        model.predict([[0, np.inf]])
+
+
+def test_graphs_of_other_libraries_are_named():
+    club = nx.karate_club_graph()
+    for affinity in ("nearest_neighbors", "precomputed"):
+        with pytest.raises(ValueError, match=r"pass Graph.from_networkx\(X\)"):
+            GinzburgLandauClassifier(affinity=affinity).fit(club, [0, 1] + [-1] * 32)
+
+
+@pytest.mark.parametrize("row", [[5, 6], 1.5, "a", None, True])
+def test_explain_wants_one_row(two_heaps, row):
+    model = GinzburgLandauClassifier(5, evidence=None).fit(*two_heaps)
+    with pytest.raises(ValueError, match="row must be a whole number between 0 and 59"):
+        model.explain(row)
+
+
+def test_class_sizes_that_name_other_classes(two_heaps):
+    with pytest.raises(ValueError, match=r"exactly the 2 classes .* \[2\] has no label"):
+        GinzburgLandauClassifier(class_sizes={0: 0.3, 1: 0.3, 2: 0.4}).fit(*two_heaps)
+    with pytest.raises(ValueError, match=r"\[1\] is missing"):
+        GinzburgLandauClassifier(class_sizes={0: 0.3}).fit(*two_heaps)
+
+
+@pytest.mark.parametrize("evidence", ["auto", None])
+def test_a_warm_start_is_never_worse(digits, evidence):
+    X, y = digits[0][:400], digits[1][:400]
+    labels = np.full(400, -1)
+    labels[0] = y[0]
+    warm = GinzburgLandauClassifier(evidence=evidence).fit(X, labels)
+    for n in (5, 10, 25):
+        rows = warm.query(n)
+        labels[rows] = y[rows]
+        cold = GinzburgLandauClassifier(evidence=evidence).fit(X, labels)
+        warm = GinzburgLandauClassifier(evidence=evidence, init=warm).fit(X, labels)
+        hidden = labels < 0
+        of_cold, of_warm = (np.mean(model.transduction_[hidden] == y[hidden]) for model in (cold, warm))
+        assert of_warm >= of_cold - 0.002
+
+
+def test_an_earlier_answer_does_not_reveal_hidden_labels(two_heaps):
+    X, _ = two_heaps
+    y = np.random.default_rng(0).integers(0, 2, 60)
+    first = GinzburgLandauClassifier(5, evidence=None).fit(X, y)
+    again = GinzburgLandauClassifier(5, evidence=None, init=first).fit(X, y)
+    assert again.hold_out().accuracy == first.hold_out().accuracy

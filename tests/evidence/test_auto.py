@@ -1,0 +1,160 @@
+"""Evidence as users meet it: it helps where the graph cannot, and what does not fit is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import phaselabel as pl
+from made import accuracy, two_gaussians
+from phaselabel import GinzburgLandauClassifier
+from phaselabel.assess.calibration import calibration_error
+from phaselabel.datasets import sample_labels
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def suite(data_home, name):
+    archive = np.load(Path(data_home) / "suite" / f"{name}.npz")
+    return StandardScaler().fit_transform(archive["x"]), archive["y"]
+
+
+def test_two_gaussians_are_told_apart_by_their_columns():
+    X, y, labels = two_gaussians(0)
+    graph = GinzburgLandauClassifier(evidence=None).fit(X, labels)
+    both = GinzburgLandauClassifier().fit(X, labels)
+    assert accuracy(both, y, labels) > accuracy(graph, y, labels) + 10
+    assert both.choice_.figures.rows > both.choice_.figures.graph
+    assert any("graph adds nothing" in remark for remark in both.remarks_)
+
+
+@pytest.mark.parametrize(
+    ("name", "per_class", "least"), [("waveform5000", 20, 75), ("segment", 20, 88), ("phoneme", 100, 77)]
+)
+def test_tables(data_home, name, per_class, least):
+    X, y = suite(data_home, name)
+    found, gaps = [], []
+    for seed in range(2):
+        labels = sample_labels(y, per_class, random_state=seed)
+        model = GinzburgLandauClassifier().fit(X, labels)
+        found.append(accuracy(model, y, labels))
+        hidden = labels < 0
+        gaps.append(calibration_error(model.confidence_[hidden], (model.transduction_ == y)[hidden]))
+    assert np.mean(found) >= least
+    assert np.mean(gaps) <= 0.12
+
+
+def test_citations_and_words(data_home):
+    archive = np.load(Path(data_home) / "suite" / "planetoid_cora.npz")
+    shape = tuple(archive["x_shape"])
+    X = sparse.csr_array((archive["x_data"], archive["x_indices"], archive["x_indptr"]), shape=shape)
+    y, edges = archive["y"], archive["edges"]
+    ends = edges if edges.shape[0] == 2 else edges.T
+    links = sparse.coo_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(len(y), len(y)))
+    graph = pl.Graph.from_weights(((links + links.T) > 0).astype(np.float32).tocsr())
+    labels = sample_labels(y, 20, random_state=0)
+    both = GinzburgLandauClassifier().fit(X, labels, graph=graph)
+    alone = GinzburgLandauClassifier(affinity="precomputed", evidence=None).fit(graph, labels)
+    assert accuracy(both, y, labels) > 77
+    assert accuracy(both, y, labels) > accuracy(alone, y, labels) + 5
+    assert both.choice_.graph == "given"
+
+
+def test_a_classifier_or_its_probabilities_can_be_evidence(digits):
+    X, y = digits
+    labels = sample_labels(y, 5, random_state=0)
+    model = GinzburgLandauClassifier(evidence=RandomForestClassifier(50, random_state=0)).fit(X, labels)
+    assert accuracy(model, y, labels) > 90
+    rng = np.random.default_rng(0)
+    wrong = np.where(rng.random(len(y)) < 0.3, rng.integers(0, 10, len(y)), y)
+    opinion = 0.9 * np.eye(10)[wrong] + 0.01
+    opinion[:100] = np.nan
+    model = GinzburgLandauClassifier(evidence=opinion).fit(X, labels)
+    assert accuracy(model, y, labels) > 93
+    lone = GinzburgLandauClassifier(affinity="precomputed", evidence=opinion).fit(model.graph_, labels)
+    assert accuracy(lone, y, labels) > 93
+
+
+def test_evidence_reaches_rows_that_no_label_reaches():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    X[40:, 1] += 50
+    X[:, 0] += np.where(np.arange(80) % 2, 8, -8)
+    y = np.arange(80) % 2
+    labels = np.where(np.arange(80) < 20, y, -1)
+    with pytest.warns(UserWarning, match="no label"):
+        assert (GinzburgLandauClassifier(5, evidence=None).fit(X, labels).transduction_ == -1).any()
+    assert (GinzburgLandauClassifier(5).fit(X, labels).transduction_ == y).all()
+
+
+def test_a_class_that_takes_nearly_everything_is_said(digits):
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(0, 1, (980, 3)), rng.normal(9, 1, (20, 3))]
+    labels = np.full(1000, -1)
+    labels[[0, 1, 2, 980, 981, 982]] = 0, 0, 0, 1, 1, 1
+    with pytest.warns(UserWarning, match="98% of the rows come out as '0'"):
+        model = GinzburgLandauClassifier().fit(X, labels)
+    assert any("98%" in remark for remark in model.remarks_)
+
+
+def test_one_label_per_class_makes_nobody_sure(digits):
+    X, y = digits
+    model = GinzburgLandauClassifier().fit(X, sample_labels(y, 1, random_state=0))
+    assert model.confidence_[model._labels < 0].max() < 0.9
+    assert model.choice_.figures.n_hidden == 0
+
+
+@pytest.mark.parametrize("name", ["model", "model.zip"])
+def test_a_saved_model_predicts_the_same(digits, tmp_path, name):
+    X, y = digits
+    model = GinzburgLandauClassifier().fit(X, sample_labels(y, 5, random_state=0))
+    model.save(tmp_path / name)
+    again = pl.load(tmp_path / name)
+    new = X[:200] + 0.3
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    # Neighbours at equal distances may come in another order from memory that is laid out otherwise.
+    np.testing.assert_allclose(again.predict_proba(new), model.predict_proba(new), atol=1e-5)
+    np.testing.assert_array_equal(again.confidence_, model.confidence_)
+    assert again.choice_.weights == model.choice_.weights
+
+
+def test_new_rows_are_labelled_by_neighbours_and_columns(data_home):
+    X, y = suite(data_home, "waveform5000")
+    labels = sample_labels(y[:4000], 20, random_state=0)
+    model = GinzburgLandauClassifier().fit(X[:4000], labels)
+    new = np.mean(model.predict(X[4000:]) == y[4000:])
+    assert new > np.mean(model.transduction_[labels < 0] == y[:4000][labels < 0]) - 0.04
+    odds = model.predict_proba(X[4000:])
+    np.testing.assert_array_equal(model.classes_[odds.argmax(axis=1)], model.predict(X[4000:]))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "word"),
+    [
+        ("yes", "evidence must be"),
+        (LinearSVC(), "no predict_proba"),
+        (np.ones((4, 2)) / 2, "one row per row of X"),
+        (np.full((6, 2), -0.5), "negative"),
+        (np.full((6, 2), 0.3), "sum to 1"),
+        (np.array([[0.5, 0.5]] * 5 + [[np.nan, 1.0]]), "NaN in part of row 5"),
+        (np.array([["a", "b"]] * 6), "numbers"),
+    ],
+)
+def test_evidence_that_does_not_fit(evidence, word):
+    X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    with pytest.raises(ValueError, match=word):
+        GinzburgLandauClassifier(2, evidence=evidence).fit(X, [0, -1, -1, 1, -1, -1])
+
+
+def test_a_classifier_needs_rows(digits_graph, digits):
+    labels = sample_labels(digits[1], 5, random_state=0)
+    model = GinzburgLandauClassifier(affinity="precomputed", evidence=RandomForestClassifier())
+    with pytest.raises(ValueError, match="needs rows of features"):
+        model.fit(digits_graph, labels)
+    with pytest.raises(ValueError, match="graph="):
+        GinzburgLandauClassifier(affinity="precomputed").fit(digits_graph, labels, graph=digits_graph)
+    with pytest.raises(ValueError, match="one vertex per row"):
+        GinzburgLandauClassifier().fit(digits[0][:100], labels[:100], graph=digits_graph)

@@ -1,0 +1,94 @@
+"""The pool: labels held back choose the experts, and class sizes follow the rows."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from scipy.special import log_softmax
+
+from phaselabel.evidence import pool
+from phaselabel.evidence.pool import (
+    fitted_weights,
+    likely_offsets,
+    offsets_for_sizes,
+    pooled,
+    prior_precision,
+    prior_weights,
+    tempering,
+    trust_in_sizes,
+)
+from phaselabel.few_labels.class_sizes import class_sizes
+
+
+def expert(y, n_classes, skill, seed):
+    """Log-probabilities that are right as far as there is skill."""
+    rng = np.random.default_rng(seed)
+    return log_softmax(skill * np.eye(n_classes)[y] + rng.normal(size=(len(y), n_classes)), axis=1)
+
+
+def test_the_expert_that_knows_gets_the_weight():
+    y = np.random.default_rng(0).integers(0, 3, 200)
+    tables = np.stack([expert(y, 3, 3.0, 1), expert(y, 3, 0.0, 2)], axis=1)
+    weights, _ = fitted_weights(tables, y, np.array([0.5, 0.5]), ["rows", "graph"])
+    assert weights[0] > 0.8
+    assert weights[1] < 0.1
+    found = pooled(tables, weights, np.zeros(3)).argmax(axis=1)
+    assert np.mean(found == y) > 0.9
+
+
+def test_without_labels_the_prior_decides_and_few_labels_move_it_little():
+    prior = prior_weights(["rows", "graph"], 1.0)
+    weights, bias = fitted_weights(np.zeros((0, 2, 3)), np.zeros(0, int), prior, ["rows", "graph"])
+    np.testing.assert_array_equal(weights, prior)
+    assert not bias.any()
+    y = np.array([0, 1, 2])
+    tables = np.stack([expert(y, 3, 3.0, 1), expert(y, 3, 0.0, 2)], axis=1)
+    assert np.abs(fitted_weights(tables, y, prior, ["rows", "graph"])[0] - prior).max() < 0.6
+
+
+def test_the_loss_has_the_gradient_it_says(monkeypatch):
+    seen = {}
+
+    def keep(loss, start, **more):
+        seen.update(loss=loss, start=start)
+        return SimpleNamespace(x=start)
+
+    monkeypatch.setattr(pool, "minimize", keep)
+    y = np.random.default_rng(0).integers(0, 4, 50)
+    tables = np.stack([expert(y, 4, 1.0, k) for k in range(3)], axis=1)
+    fitted_weights(tables, y, np.full(3, 0.3), ["rows", "rows", "graph"])
+    place = seen["start"] + 0.1
+    assert check_grad(lambda x: seen["loss"](x)[0], lambda x: seen["loss"](x)[1], place) < 1e-4
+
+
+def test_few_labels_choose_between_kinds_before_they_choose_within():
+    kinds = ["rows"] * 3 + ["graph"]
+    prior = prior_weights(kinds, 5.0)
+    precision = prior_precision(kinds, prior)
+    together, alone = np.array([1.0, 1.0, 1.0, 0.0]), np.array([3**0.5, 0.0, 0.0, 0.0])
+    assert together @ precision @ together < 0.5 * alone @ precision @ alone
+
+
+def test_uneven_classes_are_found_in_the_rows():
+    rng = np.random.default_rng(0)
+    y = (rng.random(2000) < 0.1).astype(int)
+    logits = expert(y, 2, 4.0, 1)
+    share = np.exp(likely_offsets(logits))[1] / 2
+    assert abs(share - 0.1) < 0.04
+    assert trust_in_sizes([logits, logits, logits], 2) == 1
+    assert trust_in_sizes([logits[:, ::-1], logits, logits], 2) < 0.1
+    assert trust_in_sizes([logits], 0) == 0
+
+
+def test_given_sizes_are_met():
+    logits = expert(np.random.default_rng(0).integers(0, 3, 500), 3, 1.0, 1)
+    sizes = class_sizes([0.7, 0.2, 0.1], np.arange(3))
+    mean = np.exp(log_softmax(logits + offsets_for_sizes(logits, sizes), axis=1)).mean(axis=0)
+    np.testing.assert_allclose(mean, [0.7, 0.2, 0.1], atol=1e-3)
+
+
+def test_confidence_is_humble_where_nothing_could_be_hidden():
+    assert tempering(0) == pytest.approx(1 / 6)
+    assert tempering(500) > 0.98
+    assert tempering(5) == pytest.approx(6 / 11)

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from PIL import Image
+
+from phaselabel.segmentation import photo_features as module
+from phaselabel.segmentation.photo_features import photo_features, simple_features
+from text_models import save_onnx
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("PHASELABEL_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def stripes(turned=False, dark=0):
+    pixels = np.full((64, 64, 3), dark, np.uint8)
+    pixels[np.arange(64) % 8 < 4] = 255
+    return pixels.swapaxes(0, 1) if turned else pixels
+
+
+def write_mean_model(path, side=8):
+    """A vision model that answers the mean of each channel."""
+    pixels = helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, side, side])
+    out = helper.make_tensor_value_info("out", TensorProto.FLOAT, ["n", 3])
+    nodes = [helper.make_node("ReduceMean", ["pixels"], ["out"], axes=[2, 3], keepdims=0)]
+    save_onnx(path, nodes, [pixels], [out], {})
+
+
+def test_directions_of_edges_tell_pictures_of_the_same_colours_apart():
+    lying, standing = simple_features(stripes()), simple_features(stripes(turned=True))
+    n_colours = module.LEVELS**3
+    np.testing.assert_allclose(lying[:n_colours], standing[:n_colours])
+    assert np.linalg.norm(lying - standing) > 1
+    assert np.isfinite(simple_features(np.zeros((64, 64, 3), np.uint8))).all()
+
+
+def test_a_picture_is_read_once_and_again_when_it_changes(home, monkeypatch):
+    Image.fromarray(stripes()).save(home / "a.png")
+    first, *_ = photo_features([home / "a.png"])
+    monkeypatch.setattr(module, "simple_features", None)
+    again, *_ = photo_features([home / "a.png"])
+    np.testing.assert_array_equal(first, again)
+    monkeypatch.undo()
+    monkeypatch.setenv("PHASELABEL_CACHE", str(home / "cache"))
+    Image.fromarray(stripes(turned=True)).save(home / "a.png")
+    assert np.linalg.norm(photo_features([home / "a.png"])[0] - first) > 1
+
+
+def test_files_that_are_no_pictures_are_named(home):
+    Image.fromarray(stripes()).save(home / "a.png")
+    (home / "b.png").write_text("no picture")
+    rows, readable, refused = photo_features([home / "b.png", home / "a.png"])
+    assert (len(rows), readable) == (1, [1])
+    assert "b.png can't be read" in refused[0]
+    with pytest.raises(ValueError, match="No picture can be read"):
+        photo_features([home / "b.png"])
+
+
+def test_an_onnx_model_sees_the_colours_scaled_as_it_expects(home):
+    write_mean_model(home / "model.onnx")
+    Image.new("RGB", (20, 30), (255, 0, 0)).save(home / "red.png")
+    rows, *_ = photo_features([home / "red.png"], str(home / "model.onnx"))
+    expected = (np.array([1, 0, 0]) - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)
+    np.testing.assert_allclose(rows[0], expected / np.linalg.norm(expected), rtol=1e-5)
+    (home / "preprocessor_config.json").write_text('{"image_mean": [0, 0, 0], "image_std": [1, 1, 1]}')
+    Image.new("RGB", (20, 30), (255, 1, 0)).save(home / "red.png")
+    rows, *_ = photo_features([home / "red.png"], str(home / "model.onnx"))
+    np.testing.assert_allclose(rows[0], [1, 1 / 255, 0], atol=1e-4)
+
+
+def test_a_model_that_takes_no_pictures_is_refused(home):
+    vectors, out = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 2]) for name in ("vectors", "out")
+    )
+    nodes = [helper.make_node("Identity", ["vectors"], ["out"])]
+    save_onnx(home / "model.onnx", nodes, [vectors], [out], {})
+    Image.fromarray(stripes()).save(home / "a.png")
+    with pytest.raises(ValueError, match="not a model for pictures"):
+        photo_features([home / "a.png"], str(home / "model.onnx"))
+    with pytest.raises(ValueError, match="There is no ONNX file"):
+        photo_features([home / "a.png"], "nowhere.onnx")

@@ -1,0 +1,137 @@
+"""axe-core finds nothing wrong in any view, light or dark, wide or narrow."""
+
+import os
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from driving import question, recorded, state_of
+from tablefiles import write_customers
+
+
+@pytest.fixture
+def check():
+    """Run axe-core on a page; fail with the rules that are broken and the elements that break them."""
+    try:
+        script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    except ModuleNotFoundError:
+        reason = "axe-core is not installed: pip install axe-playwright-python"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+    def run(page, view):
+        page.evaluate(script)
+        found = page.evaluate("async () => (await axe.run(document)).violations")
+        broken = {v["id"]: [node["html"][:160] for node in v["nodes"]] for v in found}
+        assert broken == {}, view
+
+    return run
+
+
+LOOKS = pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+
+
+def look(page_of, address, width, scheme):
+    return page_of(address, width, 800, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
+
+
+def answer_some(page, truth, n):
+    for row in range(n):
+        body = {"kind": "answer", "body": {"rows": [row], "class": int(truth[row]) + 1}}
+        assert page.request.post(page.url + "actions", data=body).ok
+    page.wait_for_function("n => document.querySelector('.numbers strong').textContent === n", arg=str(n))
+
+
+def lasso(page):
+    canvas = page.locator(".map canvas")
+    canvas.scroll_into_view_if_needed()
+    canvas.focus()
+    for key in ("ArrowLeft", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_text("near that place").wait_for()
+
+
+@LOOKS
+def test_answering(studio, digit_file, digits, page_of, check, width, scheme):
+    page = look(page_of, studio(digit_file, "--classes", ",".join("0123456789")).address, width, scheme)
+    question(page)
+    check(page, "the first question")
+    answer_some(page, digits[1], 25)
+    page.wait_for_function("() => document.querySelector('.gauge')")
+    check(page, "a question with a guess")
+    page.wait_for_timeout(500)
+    lasso(page)
+    check(page, "a selection")
+    page.keyboard.press("g")
+    page.locator("#confirm").wait_for()
+    page.locator(".tile").nth(1).click()
+    check(page, "the grid with an odd one out")
+    page.keyboard.press("r")
+    page.get_by_text("Least certain items").wait_for()
+    check(page, "the review")
+    page.keyboard.press("l")
+    page.locator(".list .entry").first.wait_for()
+    check(page, "the list")
+    page.locator(".sizes .label").first.click()
+    check(page, "the dialog of a class")
+    page.keyboard.press("Escape")
+    page.keyboard.press("q")
+    page.locator("#export").click()
+    check(page, "the exports")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    check(page, "the keys")
+    page.locator("#keys").get_by_role("button", name="Close").click()
+    page.route("**/actions", lambda route: route.fulfill(status=507, json={"error": "the disk is full."}))
+    page.keyboard.press("1")
+    page.locator("#unsaved").wait_for()
+    check(page, "an answer that is not saved")
+    page_of.forgive("507")
+
+
+@LOOKS
+def test_rows_and_texts(studio, tmp_path, page_of, check, width, scheme):
+    write_customers(tmp_path / "c.csv")
+    page = look(page_of, studio("c.csv", "--label", "segment").address, width, scheme)
+    question(page)
+    page.get_by_text("What is compared").click()
+    check(page, "a row")
+    page.keyboard.press("r")
+    page.get_by_text("Least certain items").wait_for()
+    check(page, "the review of rows")
+    rng = np.random.default_rng(0)
+    words = [["red", "apple", "pear", "plum"], ["bolt", "nut", "screw", "gear"]]
+    lines = ["body,truth", *(f"{' '.join(rng.choice(words[i % 2], 12))},{i % 2}" for i in range(60))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    page = look(page_of, studio("t.csv", "--text", "body").address, width, scheme)
+    question(page)
+    page.request.post(page.url + "actions", data={"kind": "answer", "body": {"rows": [0], "name": "fruit"}})
+    page.request.post(page.url + "actions", data={"kind": "answer", "body": {"rows": [1], "name": "tools"}})
+    page.wait_for_function("() => document.querySelector('.numbers strong').textContent === '2'")
+    check(page, "a text and a note")
+    page.keyboard.press("g")
+    page.locator("#confirm").wait_for()
+    check(page, "a grid of texts")
+
+
+@LOOKS
+def test_drawing(studio, flower, page_of, check, width, scheme):
+    page = look(page_of, studio(flower).address, width, scheme)
+    page.get_by_label("Name of a new class").wait_for()
+    check(page, "no class yet")
+    for name in ("flower", "leaves"):
+        page.get_by_label("Name of a new class").fill(name)
+        page.keyboard.press("Enter")
+        page.get_by_label(f"Draw {name}", exact=True).wait_for()
+    for number, points in ((1, [[300, 200], [330, 240]]), (2, [[40, 40], [90, 60]])):
+        stroke = {"class": number, "size": 9, "points": points}
+        recorded(
+            page, lambda s=stroke: page.request.post(page.url + "actions", data={"kind": "stroke", "body": s})
+        )
+    page.wait_for_function("() => Number(document.querySelector('#workspace').dataset.segmented ?? -1) >= 4")
+    assert len(state_of(page)["classes"]) == 2
+    for view in ("overlay", "outline", "confidence", "picture"):
+        page.locator(f"input[value={view}]").check(force=True)
+        check(page, view)
+    page.locator("#export").click()
+    check(page, "the exports")

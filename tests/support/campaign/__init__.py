@@ -1,0 +1,1 @@
+"""Hostile inputs and faults on purpose: what ``make fuzz`` and ``make faults`` run."""

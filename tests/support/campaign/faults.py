@@ -1,0 +1,518 @@
+"""Faults on purpose while commands write: ``make faults``, or ``make faults KILLS=500``.
+
+Afterwards every output is the old one or the new one, whole; nothing else is left once the command has run
+again; and that run succeeds. Needs Linux and a C compiler for the faults at chosen changes.
+"""
+
+import argparse
+import errno
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from campaign.power_loss import Disk, disks_after  # noqa: E402
+
+#: What the shim does at the chosen change.
+END, FAIL = 1, 2
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that writes.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the counts.
+    prepare : callable
+        Makes the inputs in a folder, for one of two seeds.
+    words : list of str
+        The command, run in that folder.
+    outputs : tuple of str
+        What it writes.
+    """
+
+    name: str
+    prepare: Callable[[Path, int], None]
+    words: list[str]
+    outputs: tuple[str, ...]
+
+
+def commands() -> list[Command]:
+    """All of them."""
+    quiet = ["--force", "--quiet"]
+    label = ["label", "t.csv", "--label", "kind", "--evidence", "none", *quiet]
+    return [
+        Command(
+            "label",
+            _table,
+            [*label, "--out", "o.csv", "--model", "m", "--report", "r.html"],
+            ("o.csv", "m", "r.html"),
+        ),
+        Command("label parquet", _table, [*label, "--out", "o.parquet"], ("o.parquet",)),
+        Command("predict", _model, ["predict", "m0", "new.csv", "--out", "p.csv", *quiet], ("p.csv",)),
+        Command(
+            "segment", _picture, ["segment", "p.png", "--points", "p.csv", "--out", "s", "--quiet"], ("s",)
+        ),
+        Command("save", _seed, ["!save", "."], ("model", "model.zip", "graph.npz")),
+    ]
+
+
+def _table(folder: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    lines = ["a,b,c,kind"]
+    for i in range(60):
+        k = i % 2
+        lines.append(
+            f"{5 * k + rng.gauss(0, 1):.3f},{rng.gauss(0, 1):.3f},{'xy'[k]},{'pq'[k] if i < 10 else ''}"
+        )
+    (folder / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _model(folder: Path, seed: int) -> None:
+    _table(folder, seed)
+    lines = (folder / "t.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "new.csv").write_text(
+        "\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n", encoding="utf-8"
+    )
+    words = [
+        "label",
+        "t.csv",
+        "--label",
+        "kind",
+        "--evidence",
+        "none",
+        "--force",
+        "--quiet",
+        "--out",
+        "x.csv",
+        "--model",
+        "m0",
+    ]
+    subprocess.run([sys.executable, "-m", "phaselabel", *words], cwd=folder, check=True, capture_output=True)
+
+
+def _picture(folder: Path, seed: int) -> None:
+    import numpy as np
+    from PIL import Image
+
+    rng = np.random.default_rng(seed)
+    pixels = rng.integers(0, 60, (14, 16, 3), dtype=np.uint8)
+    pixels[:, 8:] += 150
+    Image.fromarray(pixels).save(folder / "p.png")
+    (folder / "p.csv").write_text(f"x,y,label\n1,{1 + seed % 5},left\n14,10,right\n", encoding="utf-8")
+
+
+def _seed(folder: Path, seed: int) -> None:
+    (folder / "seed").write_text(str(seed), encoding="utf-8")
+
+
+# -- judging
+
+
+def digests(folder: Path, outputs: tuple[str, ...]) -> dict[str, str]:
+    """What each file of the outputs holds, without the time of day."""
+    out = {}
+    for name in outputs:
+        path = folder / name
+        files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path] * path.exists()
+        for file in files:
+            if any(part.endswith(".part") for part in file.relative_to(folder).parts):
+                continue  # drafts; they must be gone after the next run
+            data = re.sub(rb"\d+ \w+ \d{4}, \d\d:\d\d UTC", b"", file.read_bytes())
+            if file.suffix in (".npz", ".zip"):
+                data = _members(file)
+            out[str(file.relative_to(folder))] = hashlib.sha256(data).hexdigest()
+    return out
+
+
+def _members(path: Path) -> bytes:
+    """The content of a zip without the times of its members; a damaged one is something else than any."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return b"".join(name.encode() + archive.read(name) for name in sorted(archive.namelist()))
+    except (OSError, zipfile.BadZipFile, KeyError, EOFError):
+        return b"damaged" + path.read_bytes()
+
+
+def wrong_outputs(
+    command: Command, now: dict[str, str], old: dict[str, str], new: dict[str, str]
+) -> list[str]:
+    """Outputs that are neither the old nor the new one; a model must be wholly one of them."""
+    bad = []
+    for name in command.outputs:
+        parts = [
+            {k: v for k, v in each.items() if k == name or k.startswith(f"{name}/")}
+            for each in (now, old, new)
+        ]
+        # The files of a segmentation are exports beside each other; a model is one thing.
+        if command.name == "segment":
+            bad += [k for k, v in parts[0].items() if v not in (parts[1].get(k), parts[2].get(k))]
+            bad += [k for k in parts[1] if k not in parts[0]]
+        elif parts[0] not in parts[1:]:
+            bad.append(name)
+    return bad
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Files that no command may leave."""
+    return sorted(
+        str(p.relative_to(folder)) for p in folder.rglob("*") if re.search(r"\.part$|\.tmp$|\.old$", p.name)
+    )
+
+
+# -- the campaign
+
+
+class Campaign:
+    """The server, the folders and the counts."""
+
+    def __init__(self, shim: Path, home: Path, failures: Path) -> None:
+        self.home, self.failures = home, failures
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.found: list[dict[str, Any]] = []
+        threads = {name: "1" for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        self._server = subprocess.Popen(
+            [sys.executable, str(HERE / "fault_server.py"), str(shim)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **threads, "LD_PRELOAD": str(shim)},
+        )
+        assert self._server.stdout is not None
+        assert self._server.stdout.readline() == "ready\n"
+
+    def run(self, folder: Path, words: list[str], **orders: Any) -> dict[str, Any]:
+        """Run a command in a child of the server."""
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.write(json.dumps({"folder": str(folder), "words": words, **orders}) + "\n")
+        self._server.stdin.flush()
+        return dict(json.loads(self._server.stdout.readline()))
+
+    def close(self) -> None:
+        """End the server."""
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait()
+
+    def counted(self) -> dict[str, int]:
+        """The counts, by command and fault."""
+        return {f"{command}: {fault}": n for (command, fault), n in sorted(self.counts.items())}
+
+    def save(self, path: Path) -> None:
+        """Write the counts and the failures so far."""
+        found = {"counts": self.counted(), "failures": self.found}
+        path.write_text(json.dumps(found, indent=1, default=str) + "\n", encoding="utf-8")
+
+    def note(self, command: str, fault: str, what: str, details: Any) -> None:
+        """Keep a failure."""
+        self.found.append({"command": command, "fault": fault, "what": what, "details": details})
+        self.failures.mkdir(parents=True, exist_ok=True)
+        path = self.failures / f"fault-{len(self.found):03}.json"
+        path.write_text(json.dumps(self.found[-1], indent=1, default=str) + "\n", encoding="utf-8")
+        print(f"FAILED {command}, {fault}: {what}", flush=True)
+
+
+class Trial:
+    """One command with its old and new outputs."""
+
+    def __init__(self, campaign: Campaign, command: Command) -> None:
+        self.campaign, self.command = campaign, command
+        self._old, self._new = (
+            campaign.home / f"{command.name.replace(' ', '-')}-{n}" for n in ("old", "new")
+        )
+        for seed, folder in ((1, self._old), (2, self._new)):
+            folder.mkdir(parents=True)
+            command.prepare(folder, seed)
+            answer = campaign.run(folder, command.words)
+            assert answer["code"] == 0, answer
+        self.old, self.new = (digests(folder, command.outputs) for folder in (self._old, self._new))
+        assert self.old != self.new
+        folder = self.folder()
+        answer = campaign.run(folder, command.words)
+        assert answer["code"] == 0, answer
+        assert digests(folder, command.outputs) == self.new, "the command is not reproducible"
+        self.changes, self.seconds = answer["changes"], answer["seconds"]
+
+    def folder(self, place: Path | None = None) -> Path:
+        """New inputs with old outputs beside them."""
+        folder = place or self.campaign.home / "room"
+        for entry in folder.iterdir() if folder.exists() else ():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        folder.mkdir(exist_ok=True)
+        shutil.copytree(self._new, folder, dirs_exist_ok=True)
+        for name in self.command.outputs:
+            target = folder / name
+            shutil.rmtree(target, ignore_errors=True) if target.is_dir() else target.unlink(missing_ok=True)
+            source = self._old / name
+            shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+        return folder
+
+    def judge(
+        self, fault: str, folder: Path, answer: dict[str, Any], details: Any, again: bool = True
+    ) -> None:
+        """Look at what is left, and run again."""
+        self.campaign.counts[self.command.name, fault] += 1
+        bad = wrong_outputs(self.command, digests(folder, self.command.outputs), self.old, self.new)
+        if bad:
+            self.campaign.note(self.command.name, fault, f"neither old nor new: {bad}", [details, answer])
+        if answer.get("code") is None:
+            self.campaign.note(self.command.name, fault, "stood still", [details, answer])
+        if "FOREIGN" in answer.get("said", "") or "fault in phaselabel" in answer.get("said", ""):
+            self.campaign.note(self.command.name, fault, "a foreign error", [details, answer])
+        if again:
+            answer = self.campaign.run(folder, self.command.words)
+            if answer["code"] != 0 or digests(folder, self.command.outputs) != self.new:
+                self.campaign.note(self.command.name, fault, "the next run failed", [details, answer])
+            elif left := leftovers(folder):
+                self.campaign.note(self.command.name, fault, f"left behind: {left}", details)
+
+
+def kills_at_changes(trial: Trial, rng: random.Random, count: int) -> None:
+    """End the process right before one of its changes."""
+    moments = list(range(1, trial.changes + 1))
+    for at in rng.sample(moments, min(count, len(moments))):
+        folder = trial.folder()
+        answer = trial.campaign.run(folder, trial.command.words, what=END, at=at)
+        trial.judge("kill before a change", folder, answer, {"at": at}, again=at % 4 == 0)
+
+
+def signals(trial: Trial, rng: random.Random, count: int) -> None:
+    """Send a signal at a random moment: two of three in the second half, where files are written."""
+    for number in range(count):
+        sent = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)[number % 3]
+        low = 0.5 if number % 3 else 0.0
+        moment = trial.seconds * rng.uniform(low, 1.05)
+        folder = trial.folder()
+        answer = trial.campaign.run(folder, trial.command.words, signal=int(sent), moment=moment)
+        trial.judge(sent.name, folder, answer, {"moment": moment}, again=number % 4 == 0)
+        if sent != signal.SIGKILL and answer["code"] not in (0, 130, -sent):
+            trial.campaign.note(trial.command.name, sent.name, f"exit code {answer['code']}", answer)
+        if answer["code"] == 130 and (left := leftovers(folder)):
+            trial.campaign.note(trial.command.name, sent.name, f"left behind: {left}", answer)
+
+
+def errors(trial: Trial, rng: random.Random, count: int) -> None:
+    """Let one change and all later ones fail: a dying disk, a full one, one that is read-only."""
+    for number in range(count):
+        code = (errno.EIO, errno.ENOSPC, errno.EROFS)[number % 3]
+        at = rng.randint(1, trial.changes)
+        folder = trial.folder()
+        answer = trial.campaign.run(folder, trial.command.words, what=FAIL, error=code, at=at)
+        trial.judge(errno.errorcode[code], folder, answer, {"at": at}, again=number % 4 == 0)
+        if answer["code"] not in (0, 1):
+            trial.campaign.note(
+                trial.command.name, errno.errorcode[code], f"exit code {answer['code']}", answer
+            )
+
+
+def small_disk(trial: Trial, rng: random.Random, count: int) -> None:
+    """Run on a disk that has little room, and on one that is read-only; needs the right to mount."""
+    for number in range(count):
+        place = trial.campaign.home / "disk"
+        place.mkdir(exist_ok=True)
+        if subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(place)], capture_output=True
+        ).returncode:
+            return
+        try:
+            folder = trial.folder(place)
+            used = shutil.disk_usage(place).used
+            fault = "read-only folder" if number % 4 == 3 else "full disk"
+            option = "ro" if number % 4 == 3 else f"size={used + 4096 * rng.randint(0, 12)}"
+            subprocess.run(["mount", "-o", f"remount,{option}", str(place)], check=True, capture_output=True)
+            answer = trial.campaign.run(folder, trial.command.words)
+            subprocess.run(
+                ["mount", "-o", "remount,rw,size=64m", str(place)], check=True, capture_output=True
+            )
+            trial.judge(fault, folder, answer, option)
+        finally:
+            subprocess.run(["umount", str(place)], check=True, capture_output=True)
+
+
+def two_runs(trial: Trial, rng: random.Random, count: int) -> None:
+    """Run the command three times at once, to one output."""
+    for _ in range(count):
+        folder = trial.folder()
+        answers = trial.campaign.run(folder, trial.command.words, at_once=3)["all"]
+        trial.judge("three runs at once", folder, answers[0], answers, again=False)
+        if any(answer["code"] != 0 for answer in answers) or leftovers(folder):
+            trial.campaign.note(
+                trial.command.name, "three runs at once", "one failed, or something is left", answers
+            )
+
+
+def clocks(trial: Trial, rng: random.Random, count: int) -> None:
+    """Run with a clock that jumps by years at every look."""
+    for _ in range(count):
+        folder = trial.folder()
+        answer = trial.campaign.run(folder, trial.command.words, clock=10**8)
+        trial.judge("a clock that jumps", folder, answer, None)
+        if answer["code"] != 0:
+            trial.campaign.note(
+                trial.command.name, "a clock that jumps", f"exit code {answer['code']}", answer
+            )
+
+
+def power(trial: Trial, rng: random.Random, count: int) -> None:
+    """Play what a loss of power may leave, at every change."""
+    folder, log, copies = trial.folder(), trial.campaign.home / "log", trial.campaign.home / "copies"
+    log.unlink(missing_ok=True)
+    shutil.rmtree(copies, ignore_errors=True)
+    copies.mkdir()
+    before = Disk.of(folder)
+    answer = trial.campaign.run(folder, trial.command.words, log=str(log), copies=str(copies))
+    assert answer["code"] == 0, answer
+    disks = disks_after(before, log)
+    place = trial.campaign.home / "after"
+    chosen = (
+        disks if len(disks) <= count else sorted(rng.sample(disks, count - 1), key=disks.index) + disks[-1:]
+    )
+    for number, (moment, disk) in enumerate(chosen):
+        disk.write(str(folder), place)
+        trial.judge("loss of power", place, {"code": 0}, moment, again=number % 8 == 0)
+    disks[-1][1].write(str(folder), place)
+    if digests(place, trial.command.outputs) != trial.new:
+        trial.campaign.note(
+            trial.command.name, "loss of power", "what was reported as written was lost", disks[-1][0]
+        )
+
+
+def journal(campaign: Campaign, rng: random.Random, count: int) -> None:
+    """Kill a studio while it records: whatever it confirmed is there afterwards, and nothing twice."""
+    from phaselabel.studio.project import Project
+
+    folder = campaign.home / "studio"
+    folder.mkdir()
+    path = folder / "p.studio"
+    answer = campaign.run(folder, ["!journal", str(path)])
+    assert answer["code"] == 0, answer
+    changes, confirmed = answer["changes"], 12
+    for number in range(count):
+        if number % 2:
+            answer = campaign.run(folder, ["!journal", str(path)], what=END, at=rng.randint(1, changes))
+        else:
+            moment = answer["seconds"] * rng.random() + 0.01
+            answer = campaign.run(folder, ["!journal", str(path)], signal=int(signal.SIGKILL), moment=moment)
+        said = [int(n) for n in re.findall(r"CONFIRMED (\d+)", answer["said"])]
+        campaign.counts["studio", "kill"] += 1
+        project = Project(path, {"room": "drawing"})
+        names = [action.body["name"] for action in project.actions]
+        project.close()
+        sound = names == [f"class {n}" for n in range(len(names))] and len(names) > max(
+            said, default=confirmed - 1
+        )
+        if not sound:
+            campaign.note("studio", "kill", f"{len(names)} actions, {said[-1:]} confirmed", answer)
+        confirmed = len(names)
+        if confirmed > 400:
+            path.unlink()
+            confirmed = 0
+
+
+#: The faults with the share of the trials that each has.
+FAULTS: list[tuple[Callable[[Trial, random.Random, int], None], float]] = [
+    (kills_at_changes, 1.0),
+    (signals, 0.6),
+    (errors, 0.6),
+    (power, 1.0),
+    (small_disk, 0.2),
+    (two_runs, 0.06),
+    (clocks, 0.06),
+]
+
+
+def compiled_shim(folder: Path) -> Path | None:
+    """The shim, if there is a compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        return None
+    out = folder / "shim.so"
+    done = subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(out), str(HERE / "shim.c"), "-ldl"])
+    return out if done.returncode == 0 else None
+
+
+def run_campaign(
+    trials: int, seed: int, failures: Path, only: list[str] | None = None, state: Path | None = None
+) -> Campaign | None:
+    """Run about this many trials of each command; None where there is no compiler."""
+    with _own_folder() as home:
+        shim = compiled_shim(home)
+        if shim is None:
+            return None
+        rng, campaign = random.Random(seed), Campaign(shim, home, failures)
+        try:
+            for command in commands():
+                if only and command.name not in only:
+                    continue
+                trial = Trial(campaign, command)
+                print(f"{command.name}: {trial.changes} changes, {trial.seconds:.2f} s", flush=True)
+                for fault, share in FAULTS:
+                    fault(trial, rng, max(1, round(share * trials)))
+                    if state is not None:
+                        campaign.save(state)
+            if not only or "studio" in only:
+                journal(campaign, rng, trials)
+        finally:
+            campaign.close()
+            if state is not None:
+                campaign.save(state)
+        return campaign
+
+
+def _own_folder() -> Any:
+    from contextlib import contextmanager
+
+    @contextmanager
+    def made() -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            yield Path(folder).resolve()
+
+    return made()
+
+
+def main() -> int:
+    """Run the campaign; the exit code is 1 if anything failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--trials", type=int, default=20, help="trials of a command with each kind of fault, about"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--failures", type=Path, default=Path("out/faults"))
+    parser.add_argument("--state", type=Path, help="a file with the counts")
+    arguments = parser.parse_args()
+    start = time.time()
+    campaign = run_campaign(
+        arguments.trials, arguments.seed, arguments.failures, arguments.only, arguments.state
+    )
+    if campaign is None:
+        print("There is no C compiler, or this is not Linux: nothing was run.")
+        return 0
+    counts = campaign.counted()
+    print("\n".join(f"{name:40} {n:>6}" for name, n in counts.items()))
+    print(f"{sum(counts.values())} faults in {time.time() - start:.0f} s, {len(campaign.found)} failures")
+    return 1 if campaign.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

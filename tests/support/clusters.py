@@ -1,0 +1,69 @@
+"""A cluster of processes on this machine, and points of several classes to label on it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+WARM = """
+import numpy as np, phaselabel as pl
+n = 8000
+near = (np.arange(n)[:, None] + np.arange(1, 11)) % n
+graph = pl.similarity_graph((near, np.full((n, 10), 1.0)))
+pl.minimize(graph, np.where(np.arange(n) < 2, np.arange(n), -1), max_iter=40)
+"""
+
+
+@pytest.fixture(scope="session")
+def client():
+    # A process that compiles kernels may differ in the last bit from one that loads them: all must load them.
+    subprocess.run([sys.executable, "-c", WARM], check=True)
+    from dask.distributed import Client, LocalCluster
+
+    cluster = LocalCluster(n_workers=4, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    """The address of a bucket, and an environment in which new processes find its server."""
+    import s3fs
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("jobs")
+        yield "s3://jobs"
+    server.stop()
+
+
+def local_flow(weights, labels, **settings):
+    """The flow of one process; submitted to a worker, so that the kernels are loaded there, not compiled."""
+    import phaselabel as pl
+
+    solution = pl.minimize(pl.Graph(weights), labels, **settings)
+    return solution.arm, solution.height, solution.energy, solution.status
+
+
+def blobs(n=12_000, seed=0, n_classes=5, width=12, dtype=np.float32, apart=2.5):
+    """Classes of several small clusters each, some of them touching."""
+    rng = np.random.default_rng(seed)
+    centres = apart * rng.normal(size=(8 * n_classes, width))
+    part = rng.integers(0, len(centres), n)
+    return (centres[part] + rng.normal(size=(n, width))).astype(dtype), part % n_classes
+
+
+def overlapping(n=2_000, seed=0, n_classes=3, width=5):
+    """Gaussian classes so close together that class sizes drift in a long flow."""
+    rng = np.random.default_rng(seed)
+    y, noise = rng.integers(0, n_classes, n), rng.normal(size=(n, width))
+    centres = 1.2 * rng.normal(size=(n_classes, width))
+    return (noise + centres[y]).astype(np.float32), y
