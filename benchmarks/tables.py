@@ -119,8 +119,8 @@ def judge(name, X, y, arguments, folder):
         "right": f"{right.mean():.1%}", "estimate": f"{held.accuracy:.1%}",
         "interval": f"{low:.0%}–{high:.0%}", "holds": bool(low <= right.mean() <= high),
         "confidence": f"{model.confidence_[hidden].mean():.2f}",
-        "accused, none wrong": len(suspects.rows), "10 % wrong: found": len(accused),
-        "precision": precision(accused, wrong), "cleanlab found": len(theirs),
+        "accused, none wrong": len(suspects.rows), "10 % wrong: accused": len(accused),
+        "precision": precision(accused, wrong), "cleanlab accused": len(theirs),
         "cleanlab precision": precision(theirs, wrong),
     }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 The table must have the columns that the model was fitted with, of the same names; they are read and scaled in
 the same way. The output has every row and column of the table and three more columns: NAME_predicted,
-NAME_confidence (the share of the neighbours' vote) and NAME_reached.
+NAME_confidence (the probability that the label is right) and NAME_reached.
 """
 
 import argparse

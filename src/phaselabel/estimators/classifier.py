@@ -15,7 +15,7 @@ from phaselabel.assess.novelty import DOUBT, far_rows, novelty_remark
 from phaselabel.assess.query import choose_queries
 from phaselabel.assess.verdict import as_html, verdict
 from phaselabel.estimators.graph_classifier import GraphClassifier
-from phaselabel.evidence.advice import advice, alarms
+from phaselabel.evidence.advice import advice, alarms, doubts
 from phaselabel.evidence.auto import Opinion
 from phaselabel.evidence.believing import believe
 from phaselabel.evidence.given import checked_given
@@ -377,7 +377,10 @@ class GinzburgLandauClassifier(GraphClassifier):
         elif self.choice_ is None:
             loud = remarks(self.graph_, self._labels, self.solution_) + loud
         loud += novelty_remark(self.novel_)
-        self.remarks_ = loud if self.choice_ is None else loud + advice(self.choice_.figures)
+        quiet = [] if self.choice_ is None else advice(self.choice_.figures)
+        if self._believed is not None:
+            quiet += doubts(self.class_sizes_, self.class_size_intervals_[:, 0], names)
+        self.remarks_ = loud + quiet
         return loud
 
     def _decided(self, arm: NDArray[np.integer[Any]]) -> NDArray[Any]:

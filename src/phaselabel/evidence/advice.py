@@ -17,6 +17,9 @@ NEARLY_ALL = 0.95
 #: Hidden labels from which on the figures are quoted.
 ENOUGH_LABELS = 20
 
+#: A class is worth a word if more than this share of all rows is probably put into it by mistake.
+MUCH_MISTAKEN = 0.15
+
 
 def advice(figures: Figures) -> list[str]:
     """Sentences about what the graph and the columns contribute, where one of them adds nothing.
@@ -25,7 +28,14 @@ def advice(figures: Figures) -> list[str]:
     --------
     >>> advice(Figures(0.84, 0.61, 0.84, 100))[0][:28]
     'The graph adds nothing here:'
+    >>> advice(Figures(None, None, None, 0))[0][:29]
+    'No class has two known labels'
     """
+    if not figures.n_hidden:
+        return [
+            "No class has two known labels, so none could be hidden to see how good these labels are: neither "
+            "the accuracy nor the sizes of the classes are known; label a second row of each class."
+        ]
     rows, graph, together = figures.rows, figures.graph, figures.together
     if rows is None or graph is None or together is None or figures.n_hidden < ENOUGH_LABELS:
         return []
@@ -37,6 +47,22 @@ def advice(figures: Figures) -> list[str]:
     if together <= graph + chance and rows < graph - FAR_WORSE:
         return [f"The columns add nothing to the graph here: {found}"]
     return []
+
+
+def doubts(sizes: NDArray[np.float64], least: NDArray[np.float64], names: list[str]) -> list[str]:
+    """Sentences about classes that are probably too large, by the confidence in their rows.
+
+    Examples
+    --------
+    >>> doubts(np.array([0.7, 0.3]), np.array([0.4, 0.25]), ["a", "b"])[0][:40]
+    "70% of the rows come out as 'a', but 30%"
+    """
+    return [
+        f"{size:.0%} of the rows come out as {name!r}, but {size - low:.0%} of all rows are among them by "
+        "mistake, as far as confidence goes; label more rows, or give class_sizes."
+        for name, size, low in zip(names, sizes, least)
+        if size - low > MUCH_MISTAKEN
+    ]
 
 
 def alarms(sizes: NDArray[np.float64], names: list[str]) -> list[str]:

@@ -90,7 +90,7 @@ def fitted_weights(
     """The most likely weights, none negative, and a bias per class, by labels hidden from the experts.
 
     Held-back labels count by class, so that a pool without bias gives every class the same share of them. The
-    biases see to that. Without them class sizes found among the other rows would be a leaning of the pool.
+    biases see to that: without them a preference of the pool for a class would be taken for the class size.
 
     Parameters
     ----------

@@ -26,11 +26,11 @@ STEEPNESS = 2.0
 #: A walk that carries the rows' opinion goes on with this probability.
 PERSISTENCE = 0.9
 
-#: Trust in told labels.
-FIDELITY = 30.0
-
 #: Steps of such a walk.
 CARRY_STEPS = 15
+
+#: Trust μ in the labels that are told, in the graph's own solution.
+FIDELITY = 30.0
 
 
 def harmonic(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:

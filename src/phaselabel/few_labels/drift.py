@@ -9,7 +9,7 @@ from phaselabel.flow.energy import Energy
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.star import State
 
-#: A drift between two looks, in total variation, from which on the graph is called bad.
+#: Above this drift of the class sizes from their reference (total variation) the reason is "collapse".
 COLLAPSE = 0.05
 
 

@@ -6,7 +6,7 @@ from scipy import sparse
 from phaselabel._kernels import spread as kernels
 from phaselabel.graph import Graph
 
-#: From this number of vertices on a graph is sharpened twice: neighbourhoods are small beside classes.
+#: From this number of vertices on the overlap is squared: neighbourhoods are small beside classes.
 LARGE = 10_000
 
 
