@@ -54,7 +54,7 @@ def three_moons_accuracy(draws, **settings):
 
 
 def test_three_moons_with_defaults():
-    assert three_moons_accuracy(20) >= 96.5
+    assert three_moons_accuracy(6) >= 96.5
 
 
 def test_three_moons_with_the_papers_run():
@@ -64,12 +64,12 @@ def test_three_moons_with_the_papers_run():
 def test_digits_with_two_labels_per_class(digits):
     X, y = digits
     found = []
-    for seed in range(20):
+    for seed in range(8):
         labels = sample_labels(y, 2, random_state=seed)
         model = GinzburgLandauClassifier().fit(X, labels)
         found.append(100 * np.mean(model.transduction_[labels < 0] == y[labels < 0]))
     # Two standard errors below the mean of a hundred other draws, 94.75 with a standard deviation of 2.9.
-    assert np.mean(found) >= 93.4
+    assert np.mean(found) >= 92.7
 
 
 def test_where_label_spreading_fails_without_a_word(digits):

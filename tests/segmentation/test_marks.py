@@ -83,7 +83,7 @@ def test_whole_numbers_keep_their_number():
         (lambda: Marks.from_polygons([("a", [(0, 0), (1, 1)])], (4, 4)), "needs 3"),
         (lambda: Marks.from_labelme({"shapes": [{"label": "a"}]}, (4, 4)), "LabelMe"),
         (lambda: Marks.from_labelme({}, (4, 4)), "LabelMe"),
-        (lambda: Marks.from_array(np.zeros((2, 2, 2))), "height, width"),
+        (lambda: Marks.from_array(np.zeros((2, 2, 2, 2))), "height, width"),
         (lambda: Marks.from_array([[0.5, 1]]), "whole numbers"),
         (lambda: Marks.from_array([[-3, 1]]), "from 1"),
         (lambda: Marks.from_painting(np.zeros((4, 4, 3), np.uint8)), "no marks"),

@@ -41,7 +41,7 @@ def test_one_page_and_channels(tmp_path, stack):
 def test_a_stack_is_not_taken_for_bands(tmp_path, stack, options, names):
     path = tmp_path / "stack.tif"
     tifffile.imwrite(path, stack, photometric="minisblack", **options)
-    with pytest.raises(ValueError, match=rf"stack of 7 planes \({names}.*--variable.*variable='bands'"):
+    with pytest.raises(ValueError, match=rf"stack of 7 planes \({names}.*--variable.*as bands with 'bands'"):
         read_image(path)
     assert (read_image(path, "3") == stack[3]).all()
     assert (read_image(path, "bands") == np.moveaxis(stack, 0, 2)).all()

@@ -40,8 +40,10 @@ def bucket():
         patch.setenv("AWS_ACCESS_KEY_ID", "nobody")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("jobs")
+        store = s3fs.S3FileSystem(skip_instance_cache=True)
+        store.mkdir("jobs")
         yield "s3://jobs"
+        store.rm("jobs", recursive=True)  # the server's buckets outlive it in this process
     server.stop()
 
 

@@ -1,5 +1,7 @@
 """Text files: every field and every byte comes back."""
 
+import csv
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -89,3 +91,12 @@ def test_odd_line_ends_before_the_header_are_refused(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\r\r\na\r\n1\r\n2\r\n")
     with pytest.raises(ValueError, match=r"t\.csv"):
         open_table(tmp_path / "t.csv")
+
+
+def test_a_long_field_is_read_and_the_limit_of_the_process_stays(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,"' + "x" * 200_000 + '"\n2,"y"\n')
+    before = csv.field_size_limit()
+    texts = pa.Table.from_batches(open_table(path).batches(["b"])).column("b").to_pylist()
+    assert [len(text) for text in texts] == [200_000, 1]
+    assert csv.field_size_limit() == before

@@ -131,7 +131,7 @@ class CsvTable(Table):
                     taken.append(line)
                     yield line.decode("latin-1")
 
-            csv.field_size_limit(sys.maxsize)
+            limit = csv.field_size_limit(sys.maxsize)
             reader = csv.reader(lines(), delimiter=self.delimiter, strict=True)
             try:
                 for _ in range(self._empty_lines):
@@ -147,6 +147,8 @@ class CsvTable(Table):
                     f"{self.path.name} is not a proper table near line {reader.line_num} ({error}): a quoted "
                     'field must be closed, and a quote inside it doubled ("").'
                 ) from None
+            finally:
+                csv.field_size_limit(limit)  # it is that of the whole process
 
     def _text(self, field: str) -> str:
         try:
