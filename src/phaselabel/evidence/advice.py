@@ -33,8 +33,8 @@ def advice(figures: Figures) -> list[str]:
     """
     if not figures.n_hidden:
         return [
-            "No class has two known labels, so none could be hidden to see how good these labels are: neither "
-            "the accuracy nor the sizes of the classes are known; label a second row of each class."
+            "No class has two known labels, so none could be hidden to see how good these labels are: "
+            "neither the accuracy nor the sizes of the classes are known; label a second row of each class."
         ]
     rows, graph, together = figures.rows, figures.graph, figures.together
     if rows is None or graph is None or together is None or figures.n_hidden < ENOUGH_LABELS:
