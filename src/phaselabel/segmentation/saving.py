@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from phaselabel.estimators import saving as classifiers
 from phaselabel.estimators.model_checks import check_forest
+from phaselabel.estimators.saving import load_with_extra
 from phaselabel.evidence.row_models import Forest
 from phaselabel.io.archive import Archive, Refused, content_errors
 from phaselabel.segmentation.bands import BandScale
@@ -50,7 +50,7 @@ def load(path: str | Path) -> Any:
         if archive.manifest.get("estimator") == Segmenter.__name__:
             with content_errors(Path(path), "is damaged"):
                 return _segmenter(archive)
-    return classifiers.load(path)
+    return load_with_extra(path)[0]
 
 
 def _segmenter(archive: Archive) -> Segmenter:
