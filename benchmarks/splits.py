@@ -16,7 +16,7 @@ from phaselabel import GinzburgLandauClassifier
 
 warnings.filterwarnings("ignore")
 
-#: Published figures. The book's best of eleven methods; a graph convolutional network (Kipf and Welling, 2017).
+#: Published: the best of the book's eleven methods; a graph convolutional network (Kipf and Welling, 2017).
 PUBLISHED = {"coil": 9.6, "usps": 4.7, "text": 23.1, "cora": 81.5}
 
 
@@ -45,7 +45,8 @@ def cora():
     seconds = time.perf_counter() - start
     alone = GinzburgLandauClassifier(evidence=None, affinity="precomputed").fit(s.graph, labels).transduction_
     return {
-        "set": "cora", "figure": f"accuracy, %, 1,000 test rows; {seconds:.1f} s", "published": PUBLISHED["cora"],
+        "set": "cora", "figure": f"accuracy, %, 1,000 test rows; {seconds:.1f} s",
+        "published": PUBLISHED["cora"],
         "default": f"{100 * np.mean(found[test] == s.y[test]):.1f}",
         "graph alone": f"{100 * np.mean(alone[test] == s.y[test]):.1f}",
     }  # fmt: skip

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel._kernels import spread as kernels
-from phaselabel.few_labels.poisson import padded, solve_damped
+from phaselabel.few_labels.conjugate_gradients import padded
+from phaselabel.few_labels.poisson import solve_damped
 from phaselabel.graph import Graph
 
 #: Votes are averaged over walks of this many steps around a row: its region.

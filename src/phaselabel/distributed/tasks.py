@@ -158,7 +158,7 @@ def exclusive_worker() -> Iterator[int]:
 
 
 def is_cancelled() -> bool:
-    """Whether nobody waits for the task that calls this any more: its client cancelled it, or is gone."""
+    """Whether no client waits for the task that calls this any more: its client cancelled it, or is gone."""
     worker = get_worker()
     task = worker.state.tasks.get(worker.get_current_task())
     return task is None or task.state == "cancelled"

@@ -71,7 +71,7 @@ def annotate(
     >>> labels = ["T", *[None] * 98, "B"]
     >>> cells = SimpleNamespace(obs=pd.DataFrame({"type": labels}), obsm={"X_pca": X}, uns={}, n_obs=100)
     >>> annotate(cells, "type")
-    >>> sorted(cells.obs["type_predicted"].value_counts().items())
+    >>> sorted((str(name), n) for name, n in cells.obs["type_predicted"].value_counts().items())
     [('B', 50), ('T', 50)]
     """
     if copy:

@@ -74,40 +74,6 @@ def save(
     write_archive(path, {"estimator": name}, body, PARTS, overwrite=overwrite)
 
 
-def load(path: str | Path) -> Any:
-    """Open a saved model.
-
-    Parameters
-    ----------
-    path : path-like
-        A folder or zip written by ``model.save(path)``.
-
-    Returns
-    -------
-    estimator
-        The fitted classifier; the arrays of a folder are memory-mapped.
-
-    Raises
-    ------
-    ValueError
-        If it is not a model, or not a whole one.
-    OSError
-        If it can't be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from phaselabel import GinzburgLandauClassifier
-    >>> X, y = [[0.0], [0.1], [5.0], [5.1]], ["a", None, "b", None]
-    >>> model = GinzburgLandauClassifier(n_neighbors=1).fit(X, y)
-    >>> folder = Path(tempfile.mkdtemp()) / "model"
-    >>> model.save(folder)
-    >>> load(folder).predict([[0.2]]).tolist()
-    ['a']
-    """
-    return load_with_extra(path)[0]
-
-
 def load_with_extra(path: str | Path) -> tuple[Any, dict[str, Any]]:
     """Open a saved model and what was saved beside it.
 

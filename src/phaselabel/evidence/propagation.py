@@ -6,7 +6,13 @@ from scipy.special import log_softmax
 
 from phaselabel._kernels import spread as kernels
 from phaselabel.few_labels.class_sizes import ClassSizes
-from phaselabel.few_labels.poisson import padded, poisson
+from phaselabel.few_labels.conjugate_gradients import (
+    DampedSystem,
+    conjugate_gradients,
+    padded,
+    product_with,
+)
+from phaselabel.few_labels.poisson import poisson
 from phaselabel.few_labels.policy import FIT
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.minimize import FlowSettings
@@ -19,6 +25,9 @@ DOUBT = 0.05
 
 #: How much a harmonic value is damped at every step, so that the equation has one solution everywhere.
 DAMPING = 1e-3
+
+#: Iterations for harmonic values at the most, and the squared residual at their end, of that at the start.
+HARMONIC_STEPS, HARMONIC_GOAL = 100, 1e-6
 
 #: How steep the Poisson solution is read: log-odds between two classes far apart.
 STEEPNESS = 2.0
@@ -39,31 +48,18 @@ def harmonic(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray
     Solved by conjugate gradients in the symmetric variables D^½ u, one column per class.
     """
     n, told = len(labels), np.flatnonzero(labels >= 0)
-    indptr, indices, weights = graph.csr
-    weights = weights.astype(np.float32, copy=False)
     root = np.sqrt(graph.degrees).astype(np.float32)[:, None]
     known = padded(np.zeros((n, n_classes), np.float32))
     known[told, labels[told]] = root[told, 0]
-    product, free = np.empty_like(known), np.ones((n, 1), np.float32)
+    free, residual = np.ones((n, 1), np.float32), np.empty_like(known)
     free[told] = 0
-    kernels.multiply(indptr, indices, weights, known, product)
-    residual = product * free
-    solution, direction = np.zeros_like(residual), residual.copy()
-    norm = np.einsum("ik,ik->k", residual, residual)
-    goal = 1e-6 * norm
-    for _ in range(100):
-        kernels.multiply(indptr, indices, weights, direction, product)
-        np.subtract((1 + DAMPING) * direction, product, out=product)
-        product *= free
-        rate = norm / np.maximum(np.einsum("ik,ik->k", direction, product), 1e-30)
-        solution += rate * direction
-        residual -= rate * product
-        before, norm = norm, np.einsum("ik,ik->k", residual, residual)
-        if (norm <= goal).all():
-            break
-        direction *= norm / np.maximum(before, 1e-30)
-        direction += residual
-    shares = (solution + known)[:, :n_classes] / np.where(root > 0, root, 1)
+    multiply = product_with(graph)
+    multiply(known, residual)
+    residual *= free
+    system = DampedSystem(multiply, DAMPING, np.zeros_like(known), residual, free=free)
+    square = system.square()
+    conjugate_gradients(system, square, HARMONIC_GOAL * square, HARMONIC_STEPS)
+    shares = (system.solution + known)[:, :n_classes] / np.where(root > 0, root, 1)
     return with_doubt(shares)
 
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from phaselabel._kernels import spread as kernels
 from phaselabel.few_labels.class_sizes import ClassSizes
-from phaselabel.few_labels.poisson import padded
+from phaselabel.few_labels.conjugate_gradients import padded
 from phaselabel.flow.star import LEAF, State
 from phaselabel.graph import Graph
 

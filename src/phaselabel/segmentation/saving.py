@@ -1,18 +1,52 @@
-"""A saved model in, a classifier or a Segmenter out; what does not fit together is refused."""
+"""A fitted Segmenter in, a saved model out; and back, a Segmenter or a classifier."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from phaselabel.estimators import saving as classifiers
+import phaselabel
 from phaselabel.estimators.model_checks import check_forest
+from phaselabel.estimators.saving import load_with_extra
 from phaselabel.evidence.row_models import Forest
-from phaselabel.io.archive import Archive, Refused, content_errors
+from phaselabel.io.archive import Archive, Refused, content_errors, write_archive
 from phaselabel.segmentation.bands import BandScale
 from phaselabel.segmentation.cell_model import CellModel
 from phaselabel.segmentation.frames import Looks
-from phaselabel.segmentation.segmenter import PARAMETERS, SAVED_PARTS, Segmenter
+
+#: The name of the class that is saved.
+SEGMENTER = "Segmenter"
+
+#: The classes that a saved model may contain besides plain values and arrays.
+PARTS = {part.__name__: part for part in (BandScale, CellModel, Forest, Looks)}
+
+
+def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a fitted Segmenter to a folder, or to one file if the name ends in ``.zip``.
+
+    Parameters
+    ----------
+    model : Segmenter
+        A fitted model.
+    path : path-like
+        Where to put it.
+    overwrite : bool, default=False
+        Whether a model that is there already may be replaced.
+    """
+    learned = {
+        "numbers": list(model.classes_),
+        "names": list(model.classes_.values()),
+        "colors": [list(model._colors[number]) for number in model.classes_],
+        "choice": dict(model.choice_),
+        "cell": model._cell,
+        "n_bands": model._n_bands,
+        "volume": model._volume,
+        "scale": model._scale,
+        "model": model._cell_model,
+    }
+    parameters = {name: value for name, value in model.get_params().items() if name != "progress"}
+    body = {"parameters": parameters, "learned": learned}
+    write_archive(path, {"estimator": SEGMENTER}, body, PARTS, overwrite=overwrite)
 
 
 def load(path: str | Path) -> Any:
@@ -46,20 +80,21 @@ def load(path: str | Path) -> Any:
     >>> load(folder).predict([[0.2]]).tolist()
     ['a']
     """
-    with Archive(path, SAVED_PARTS) as archive:
-        if archive.manifest.get("estimator") == Segmenter.__name__:
+    with Archive(path, PARTS) as archive:
+        if archive.manifest.get("estimator") == SEGMENTER:
             with content_errors(Path(path), "is damaged"):
                 return _segmenter(archive)
-    return classifiers.load(path)
+    return load_with_extra(path)[0]
 
 
-def _segmenter(archive: Archive) -> Segmenter:
+def _segmenter(archive: Archive) -> Any:
     parameters = archive.decode(archive.manifest["parameters"])
-    if not set(parameters) <= set(PARAMETERS) - {"progress"}:
+    segmenter = getattr(phaselabel, SEGMENTER)
+    if not set(parameters) <= set(segmenter().get_params()) - {"progress"}:
         raise Refused(
             f"A saved model names the parameters {sorted(parameters)!s:.60}, which are not its own."
         )
-    model = Segmenter(**parameters)
+    model = segmenter(**parameters)
     model._check()
     learned = archive.decode(archive.manifest["learned"])
     numbers = [int(number) for number in learned["numbers"]]

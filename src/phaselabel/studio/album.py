@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.segmentation import Marks, Segmenter, export
-from phaselabel.studio.drawing import N_HINTS, DrawingWorkspace, Result, json_bytes, marks_of, rgb, visible
+from phaselabel.studio.drawing import N_HINTS, DrawingWorkspace, Result, json_bytes, marks_of, rgb
 from phaselabel.studio.project import Action, Project
 from phaselabel.studio.strokes import Drawing
 
@@ -131,14 +131,9 @@ class AlbumWorkspace(DrawingWorkspace):
         with self._changed:
             drawing, results, version = self.drawing, self.results, self.project.version
         assert isinstance(drawing, AlbumDrawing)
-        result = results.get(number)
-        shares = {} if result is None else result.shares
-        height, width = self.shapes[number]
-        return {
-            "mode": self.mode,
-            "project": self.project.id,
-            "title": self.title,
-            "version": version,
+        layers = [layer for layer in drawing.layers if layer["image"] == number]
+        described = self._described(drawing, layers, results.get(number), version, self.shapes[number])
+        return described | {
             "image": number,
             "images": [
                 {
@@ -150,20 +145,6 @@ class AlbumWorkspace(DrawingWorkspace):
                 for k, name in self.pictures.items()
             ],
             "next_image": self._next(number),
-            "width": width,
-            "height": height,
-            "status": self.status,
-            "notes": self.notes,
-            "classes": [
-                {"id": k, "name": name, "color": drawing.colors[k], "share": shares.get(k)}
-                for k, name in drawing.names.items()
-            ],
-            "layers": [visible(layer) for layer in drawing.layers if layer["image"] == number],
-            "undo": len(self.project.actions) > 0,
-            "redo": len(self.project.undone) > 0,
-            "segmented": None if result is None else result.version,
-            "hints": [] if result is None else result.hints,
-            "exports": list(self.exports),
         }
 
     def act(self, kind: Any, body: Any, request_id: str | None = None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import logging
 import tempfile
 import threading
 import time
@@ -17,10 +16,9 @@ from numpy.typing import NDArray
 
 from phaselabel.segmentation import Marks, export, segment
 from phaselabel.segmentation.pictures import import_pillow
+from phaselabel.studio.attempt import attempt
 from phaselabel.studio.project import Project
 from phaselabel.studio.strokes import Drawing
-
-log = logging.getLogger(__name__)
 
 #: The number of places where a further stroke is suggested.
 N_HINTS = 3
@@ -130,21 +128,32 @@ class DrawingWorkspace:
         """Return all that the page needs to show the workspace."""
         with self._changed:
             drawing, result, version = self.drawing, self.result, self.project.version
+        return self._described(drawing, drawing.layers, result, version, self.shape)
+
+    def _described(
+        self,
+        drawing: Drawing,
+        layers: list[dict[str, Any]],
+        result: Result | None,
+        version: int,
+        shape: tuple[int, int],
+    ) -> dict[str, Any]:
+        """What the page shows of one picture: its classes, layers and result; and of the project."""
         shares = {} if result is None else result.shares
         return {
             "mode": self.mode,
             "project": self.project.id,
             "title": self.title,
             "version": version,
-            "width": self.shape[1],
-            "height": self.shape[0],
+            "width": shape[1],
+            "height": shape[0],
             "status": self.status,
             "notes": self.notes,
             "classes": [
                 {"id": k, "name": name, "color": drawing.colors[k], "share": shares.get(k)}
                 for k, name in drawing.names.items()
             ],
-            "layers": [visible(layer) for layer in drawing.layers],
+            "layers": [visible(layer) for layer in layers],
             "undo": len(self.project.actions) > 0,
             "redo": len(self.project.undone) > 0,
             "segmented": None if result is None else result.version,
@@ -264,25 +273,14 @@ class DrawingWorkspace:
 
     def prepare(self) -> bool:
         """Build the graph before the first stroke; return whether that was possible."""
-        return self._try(self._build_graph, "The picture can't be segmented")
+        return attempt(self._build_graph, "The picture can't be segmented", self._set_status)
 
     def segment_once(self) -> None:
         """Segment the picture by the present strokes."""
         with self._changed:
             self._outdated = False
             drawing, version = self.drawing, self.project.version
-        self._try(lambda: self._segment(drawing, version), "Segmenting failed")
-
-    def _try(self, step: Callable[[], None], problem: str) -> bool:
-        """Do a step; an error becomes a sentence for the page."""
-        try:
-            step()
-        except Exception as error:
-            if not isinstance(error, ValueError):
-                log.exception(problem)
-            self._set_status(f"{problem}: {str(error).rstrip('.')}.")
-            return False
-        return True
+        attempt(lambda: self._segment(drawing, version), "Segmenting failed", self._set_status)
 
     def _build_graph(self) -> None:
         """Build the graph. It does not depend on the marks, so any two pixels serve."""

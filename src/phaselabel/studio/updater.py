@@ -1,6 +1,5 @@
 """Answers in; every label at once, then the next questions, confidences and an estimate of accuracy out."""
 
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,11 +15,10 @@ from phaselabel.evidence.auto import Opinion
 from phaselabel.flow.minimize import Solution
 from phaselabel.studio.accuracy import Estimate, estimate
 from phaselabel.studio.answers import Answers
+from phaselabel.studio.attempt import attempt
 from phaselabel.studio.evidence import GivenProbabilities, LiveEvidence
 from phaselabel.studio.graph_cache import graphs_and_map
 from phaselabel.studio.labelling import Labelling
-
-log = logging.getLogger(__name__)
 
 #: The questions that are kept ready: the one on the screen and the next one.
 MAX_READY = 2
@@ -253,24 +251,13 @@ class LabelUpdater:
         self.publish({"status": status, **event})
 
     def _work(self, X: NDArray[Any], begin: Callable[[], None]) -> None:
-        if not self._try(lambda: self.prepare(X, begin), "The items can't be compared"):
+        if not attempt(lambda: self.prepare(X, begin), "The items can't be compared", self.set_status):
             return
         self.wake()
         while True:
             self._work_waits.wait()
             self._work_waits.clear()
-            self._try(lambda: self._catch_up(self.now.version), "The labels can't be updated")
-
-    def _try(self, step: Callable[[], None], problem: str) -> bool:
-        """Do a step; an error becomes a sentence for the page."""
-        try:
-            step()
-        except Exception as error:
-            if not isinstance(error, ValueError):
-                log.exception(problem)
-            self.set_status(f"{problem}: {str(error).rstrip('.')}.")
-            return False
-        return True
+            attempt(lambda: self._catch_up(self.now.version), "The labels can't be updated", self.set_status)
 
     def _catch_up(self, version: int) -> None:
         """Do all background steps, what the next answer needs first; stop when there is a newer answer."""
@@ -319,7 +306,7 @@ class LabelUpdater:
         while True:
             self._opinion_waits.wait()
             self._opinion_waits.clear()
-            self._try(self.ask_experts, "The experts can't be asked")
+            attempt(self.ask_experts, "The experts can't be asked", self.set_status)
 
     def _assess_if_cheap(self) -> None:
         """Assess once the support is there; computing it here would delay the next question."""

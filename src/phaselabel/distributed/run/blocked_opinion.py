@@ -35,15 +35,15 @@ from phaselabel.evidence.auto import (
     pool_opinion,
 )
 from phaselabel.evidence.folds import Folds
-from phaselabel.evidence.propagation import DAMPING, STEEPNESS
+from phaselabel.evidence.propagation import DAMPING, HARMONIC_GOAL, HARMONIC_STEPS, STEEPNESS
 from phaselabel.evidence.row_models import Scale, leading_directions
+from phaselabel.few_labels.conjugate_gradients import conjugate_gradients
 from phaselabel.few_labels.poisson import sources
 
 #: Rows by which scales are judged, and directions: a sample at equal distances has at least so many.
 SCALE_ROWS, DIRECTION_ROWS = 20_000, 5_000
 
-#: Iterations of conjugate gradients, and the squared residual at their end, for both kinds of walks.
-HARMONIC_STEPS, HARMONIC_GOAL = 100, 1e-6
+#: Iterations for Poisson's equation at the most, and the squared residual at their end.
 POISSON_STEPS, POISSON_GOAL = 200, 1e-6
 
 #: Above this number of rows the sample for class sizes is drawn without a list of all rows.
@@ -141,8 +141,8 @@ class _Walks:
     def _harmonic(self, turn: int) -> None:
         labels = self._folds.labels[self._folds.told(turn)]
         self._actors.call("begin_harmonic", each=self._told(turn, labels))
-        norm = self._sum("first_harmonic", DAMPING)
-        self._conjugate_gradients(norm, HARMONIC_GOAL * norm, HARMONIC_STEPS)
+        square = self._sum("first_harmonic", DAMPING)
+        conjugate_gradients(self, square, HARMONIC_GOAL * square, HARMONIC_STEPS)
         self._actors.call("end_harmonic")
 
     def _poisson(self, turn: int) -> None:
@@ -153,18 +153,24 @@ class _Walks:
         inflow = np.sum(self._actors.call("inflow", len(volume), each=each), axis=0)
         means = np.divide(inflow, damping * volume, out=np.zeros_like(inflow), where=volume > 0)
         parts = self._actors.call("begin_poisson", damping, means.astype(np.float32), each=each)
-        norm, goal = (np.sum([part[i] for part in parts], axis=0) for i in (0, 1))
-        self._conjugate_gradients(norm, POISSON_GOAL * goal, POISSON_STEPS)
+        square, goal = (np.sum([part[i] for part in parts], axis=0) for i in (0, 1))
+        conjugate_gradients(self, square, POISSON_GOAL * goal, POISSON_STEPS)
         some = np.concatenate(self._actors.call("end_poisson", max(1, n // SCALE_ROWS)))
         self._actors.call("read_poisson", max(2 * float(np.median(some)), 1e-30), STEEPNESS)
 
-    def _conjugate_gradients(self, norm: NDArray[np.float64], goal: NDArray[np.float64], most: int) -> None:
-        for _ in range(most):
-            rate = norm / np.maximum(self._sum("curvature"), 1e-30)
-            before, norm = norm, self._sum("advance", rate.astype(np.float32))
-            if (norm <= goal).all():
-                break
-            self._actors.call("turn", (norm / np.maximum(before, 1e-30)).astype(np.float32))
+    # -- the steps of conjugate gradients, each made by all blocks
+
+    def curvature(self) -> NDArray[np.float64]:
+        """Multiply the direction by the system; return their product, column by column."""
+        return self._sum("curvature")
+
+    def advance(self, rate: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Go along the direction; return the square of the residual."""
+        return self._sum("advance", rate)
+
+    def turn(self, ratio: NDArray[np.float32]) -> None:
+        """Take the next direction."""
+        self._actors.call("turn", ratio)
 
     def _sum(self, method: str, *arguments: Any) -> NDArray[np.float64]:
         return np.asarray(np.sum(self._actors.call(method, *arguments), axis=0))

@@ -21,9 +21,7 @@ from phaselabel.distributed.tasks import use_threads
 from phaselabel.evidence.auto import Opinion, ask_given
 from phaselabel.evidence.pool import tempering
 from phaselabel.evidence.propagation import with_doubt
-from phaselabel.few_labels.poisson import padded
-
-Sums = NDArray[np.float64]
+from phaselabel.few_labels.conjugate_gradients import DampedSystem, Sums, padded, squares
 
 
 class PropagationActor(PeerActor):
@@ -92,7 +90,7 @@ class PropagationActor(PeerActor):
     def begin_harmonic(self, rows: NDArray[np.int64], labels: NDArray[np.int32]) -> None:
         """Told rows are fixed at their classes."""
         use_threads()
-        self._graph, self._damping = "", np.float32(0)
+        self._graph = ""
         self._root = np.sqrt(self._graphs[""][3]).astype(np.float32)[:, None]
         self._known = padded(np.zeros((self._n, self._n_classes), np.float32))
         self._known[rows, labels] = self._root[rows, 0]
@@ -102,10 +100,10 @@ class PropagationActor(PeerActor):
 
     def first_harmonic(self, damping: float) -> Sums:
         """The first residual; return its square."""
-        self._damping = np.float32(damping)
-        self._residual = self._product(self._known) * self._free
-        self._solution = np.zeros_like(self._residual)
-        return self._first_direction()
+        residual = np.empty_like(self._known)
+        self._multiply(self._known, residual)
+        residual *= self._free
+        return self._begin(damping, np.zeros_like(residual), residual, self._free)
 
     def begin_poisson(
         self,
@@ -116,16 +114,15 @@ class PropagationActor(PeerActor):
     ) -> tuple[Sums, Sums]:
         """Sources at told rows, the start at the means of the components; return two squares."""
         use_threads()
-        self._graph, self._damping, self._free = SHARP, np.float32(damping), np.ones((1, 1), np.float32)
+        self._graph = SHARP
         root = np.sqrt(self._graphs[SHARP][3])
         inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
         source = padded(np.zeros((self._n, self._n_classes), np.float32))
         source[rows, : self._n_classes] = values
         mean = padded(means[self._part]) * root.astype(np.float32)[:, None]
-        scaled = source * inverse
-        self._inverse, self._solution = inverse, mean
-        self._residual = scaled - self._damping * mean
-        return self._first_direction(), _squares(scaled, scaled)
+        self._inverse, scaled = inverse, source * inverse
+        residual = scaled - np.float32(damping) * mean
+        return self._begin(damping, mean, residual), squares(scaled, scaled, np.float64)
 
     def inflow(self, rows: NDArray[np.int64], values: NDArray[np.float32], n: int) -> Sums:
         """The sums of sources in every component."""
@@ -136,32 +133,25 @@ class PropagationActor(PeerActor):
     def curvature(self) -> Sums:
         """Multiply the direction by the system; return their product."""
         use_threads()
-        product = self._product(self._direction)
-        np.subtract((1 + self._damping) * self._direction, product, out=product)
-        product *= self._free
-        self._image = product
-        return _squares(self._direction, product)
+        return self._system.curvature()
 
     def advance(self, rate: NDArray[np.float32]) -> Sums:
         """Go along the direction; return the square of the residual."""
-        self._solution += rate * self._direction
-        self._residual -= rate * self._image
-        return _squares(self._residual, self._residual)
+        return self._system.advance(rate)
 
     def turn(self, ratio: NDArray[np.float32]) -> None:
-        """The next direction."""
-        self._direction *= ratio
-        self._direction += self._residual
-        self._publish(self._direction)
+        """Take the next direction."""
+        self._system.turn(ratio)
+        self._publish(self._system.direction)
 
     def end_harmonic(self) -> None:
         """Read the solution as log-probabilities."""
         root = np.where(self._root > 0, self._root, 1)
-        self._table = with_doubt((self._solution + self._known)[:, : self._n_classes] / root)
+        self._table = with_doubt((self._system.solution + self._known)[:, : self._n_classes] / root)
 
     def end_poisson(self, every: int) -> NDArray[np.float32]:
         """Return the sizes of the solution at every so many rows of the whole graph."""
-        self._table = np.asarray(self._solution[:, : self._n_classes] * self._inverse, np.float32)
+        self._table = np.asarray(self._system.solution[:, : self._n_classes] * self._inverse, np.float32)
         some: NDArray[np.float32] = np.abs(self._table[self._rows % every == 0])
         return some
 
@@ -214,21 +204,29 @@ class PropagationActor(PeerActor):
 
     # -- inside
 
-    def _first_direction(self) -> Sums:
-        self._direction = self._residual.copy()
-        self._publish(self._direction)
-        return _squares(self._residual, self._residual)
+    def _begin(
+        self,
+        damping: float,
+        solution: NDArray[np.float32],
+        residual: NDArray[np.float32],
+        free: NDArray[np.float32] | None = None,
+    ) -> Sums:
+        """Begin a system; return the square of its residual."""
+        # Sums are in double precision: those of the blocks are added up.
+        self._system = DampedSystem(
+            self._multiply, np.float32(damping), solution, residual, free=free, dtype=np.float64
+        )
+        self._publish(self._system.direction)
+        return self._system.square()
 
-    def _product(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _multiply(self, table: NDArray[np.float32], out: NDArray[np.float32]) -> None:
         """Multiply a table by ŵ, with the rows that other blocks published last."""
         indptr, indices, weights, _ = self._graphs[self._graph]
         whole = np.empty((self._h + self._n, table.shape[1]), np.float32)
         for peer, rows in self._fetch_from_peers("published", self._round).items():
             whole[self._boundary[peer]] = rows
         whole[self._h :] = table
-        out = np.empty_like(table)
         kernels.multiply(indptr[self._h :], indices, weights, whole, out)
-        return out
 
     def _publish(self, table: NDArray[np.float32]) -> None:
         self._round += 1
@@ -238,8 +236,3 @@ class PropagationActor(PeerActor):
     async def published(self, peer: int, number: int) -> NDArray[np.float32]:
         """The rows that another block reads, in round ``number``."""
         return self._published[number][peer]
-
-
-def _squares(a: NDArray[np.float32], b: NDArray[np.float32]) -> Sums:
-    """Σ_i a_ik b_ik, in double precision: the sums of the blocks are added up."""
-    return np.asarray(np.einsum("ik,ik->k", a, b, dtype=np.float64))

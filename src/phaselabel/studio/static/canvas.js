@@ -1,5 +1,6 @@
 // The picture with its segmentation and strokes on the screen: camera and painting.
 import { el } from "./dom.js";
+import { oncePerFrame, pixelSize } from "./painting.js";
 import { maskImage } from "./overlay.js";
 
 const FIT_SHARE = 0.97;
@@ -79,21 +80,10 @@ export function makeCanvas(model) {
   }
 
   // -- painting
-  let scheduled = false;
-  function draw() {
-    if (scheduled) return;
-    scheduled = true;
-    requestAnimationFrame(() => {
-      scheduled = false;
-      paint();
-    });
-  }
+  const draw = oncePerFrame(paint);
 
   function paint() {
-    const box = stage.getBoundingClientRect();
-    const ratio = window.devicePixelRatio || 1;
-    const width = Math.max(1, Math.round(box.width * ratio));
-    const height = Math.max(1, Math.round(box.height * ratio));
+    const { width, height, ratio, box } = pixelSize(stage);
     for (const c of [canvas, strokesCanvas]) {
       if (c.width !== width || c.height !== height) {
         c.width = width;

@@ -1,5 +1,6 @@
 // All items on a plane, coloured by label and dimmed by doubt; a lasso or the arrow keys select some of them.
 import { el, rgb } from "./dom.js";
+import { oncePerFrame, pixelSize } from "./painting.js";
 import { bytes } from "./server.js";
 
 const PADDING = 12;
@@ -67,23 +68,7 @@ export function makeMap(onSelect) {
   }
 
   // -- painting
-  let scheduled = false;
-  function draw() {
-    if (scheduled) return;
-    scheduled = true;
-    requestAnimationFrame(() => {
-      scheduled = false;
-      paint();
-    });
-  }
-
-  function size() {
-    const box = canvas.getBoundingClientRect();
-    const ratio = window.devicePixelRatio || 1;
-    const width = Math.max(1, Math.round(box.width * ratio));
-    const height = Math.max(1, Math.round(box.height * ratio));
-    return { width, height, ratio };
-  }
+  const draw = oncePerFrame(paint);
 
   // The place of an item in pixels of the canvas.
   function place(i, { width, height, ratio }) {
@@ -164,7 +149,7 @@ export function makeMap(onSelect) {
   }
 
   function paint() {
-    const box = size();
+    const box = pixelSize(canvas);
     if (canvas.width !== box.width || canvas.height !== box.height) {
       canvas.width = box.width;
       canvas.height = box.height;
@@ -180,7 +165,7 @@ export function makeMap(onSelect) {
 
   // -- selecting
   function selectNear(x, y) {
-    const box = size();
+    const box = pixelSize(canvas);
     const distances = [];
     for (let i = 0; i < positions.length / 2; i += 1) {
       const [u, v] = place(i, box);
@@ -194,7 +179,7 @@ export function makeMap(onSelect) {
   }
 
   function selectInside(line) {
-    const box = size();
+    const box = pixelSize(canvas);
     const rows = [];
     const path = new Path2D();
     line.forEach(([x, y], k) => (k ? path.lineTo(x, y) : path.moveTo(x, y)));
