@@ -15,7 +15,7 @@ import phaselabel as pl
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import HUB
 from phaselabel.few_labels.solve import Problem, solve
-from phaselabel.flow.minimize import FlowSettings
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"

@@ -49,6 +49,15 @@ def test_the_drawing_of_the_rooms_is_up_to_date():
     assert text == redrawn(text), "run: python tests/support/rooms.py"
 
 
+def test_things_are_where_contributing_says():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = text.split("<!-- places -->")[1].split("<!-- /places -->")[0]
+    places = re.findall(r"`(\w+)` in `([\w/]+\.\w+)`", listed)
+    assert len(places) > 12
+    for name, module in places:
+        assert re.search(rf"\b{name}\b", (SOURCE / module).read_text(encoding="utf-8")), f"{name} in {module}"
+
+
 def test_the_calls_from_fit_to_the_kernel_are_those_listed(monkeypatch):
     text = PAGE.read_text(encoding="utf-8")
     section = re.search(r"## From fit to the kernel\n(.*?)\n## ", text, re.DOTALL)[1]

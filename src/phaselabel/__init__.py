@@ -10,7 +10,7 @@ _HOMES = {
     "BinaryGinzburgLandauClassifier": "estimators.binary",
     "Energy": "flow.energy",
     "Evidence": "flow.evidence",
-    "Geometric": "flow.minimize",
+    "Geometric": "flow.schedule",
     "GinzburgLandauClassifier": "estimators.classifier",
     "Graph": "graph",
     "GraphRegressor": "estimators.regression",

@@ -1,30 +1,20 @@
-"""The pool: labels held back choose the experts, and class sizes follow the rows."""
+"""The pool: labels held back choose the experts."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from scipy.special import log_softmax
 
+from made import expert
 from phaselabel.evidence import pool
 from phaselabel.evidence.pool import (
     fitted_weights,
-    likely_offsets,
-    offsets_for_sizes,
     pooled,
     prior_precision,
     prior_weights,
     tempering,
-    trust_in_sizes,
 )
-from phaselabel.few_labels.class_sizes import class_sizes
-
-
-def expert(y, n_classes, skill, seed):
-    """Log-probabilities that are right as far as there is skill."""
-    rng = np.random.default_rng(seed)
-    return log_softmax(skill * np.eye(n_classes)[y] + rng.normal(size=(len(y), n_classes)), axis=1)
 
 
 def test_the_expert_that_knows_gets_the_weight():
@@ -68,24 +58,6 @@ def test_few_labels_choose_between_kinds_before_they_choose_within():
     precision = prior_precision(kinds, prior)
     together, alone = np.array([1.0, 1.0, 1.0, 0.0]), np.array([3**0.5, 0.0, 0.0, 0.0])
     assert together @ precision @ together < 0.5 * alone @ precision @ alone
-
-
-def test_uneven_classes_are_found_in_the_rows():
-    rng = np.random.default_rng(0)
-    y = (rng.random(2000) < 0.1).astype(int)
-    logits = expert(y, 2, 4.0, 1)
-    share = np.exp(likely_offsets(logits))[1] / 2
-    assert abs(share - 0.1) < 0.04
-    assert trust_in_sizes([logits, logits, logits], 2) == 1
-    assert trust_in_sizes([logits[:, ::-1], logits, logits], 2) < 0.1
-    assert trust_in_sizes([logits], 0) == 0
-
-
-def test_given_sizes_are_met():
-    logits = expert(np.random.default_rng(0).integers(0, 3, 500), 3, 1.0, 1)
-    sizes = class_sizes([0.7, 0.2, 0.1], np.arange(3))
-    mean = np.exp(log_softmax(logits + offsets_for_sizes(logits, sizes), axis=1)).mean(axis=0)
-    np.testing.assert_allclose(mean, [0.7, 0.2, 0.1], atol=1e-3)
 
 
 def test_confidence_is_humble_where_nothing_could_be_hidden():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from phaselabel import Graph, minimize
-from phaselabel.flow.minimize import FlowSettings
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.segmentation.cell_flow import EarlierFlow, solve_cells
 
 PATH = Graph.from_weights([[0, 1, 0, 0], [1, 0, 0.1, 0], [0, 0.1, 0, 1], [0, 0, 1, 0]])

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import sparse
+from scipy.special import log_softmax
 
 import phaselabel as pl
 from phaselabel.datasets import sample_labels
@@ -42,3 +43,9 @@ def two_gaussians(seed):
 def opinions(n, n_classes, seed):
     """Random probabilities, a row per vertex."""
     return np.random.default_rng(seed).dirichlet(np.ones(n_classes), n)
+
+
+def expert(y, n_classes, skill, seed):
+    """Log-probabilities that are right as far as there is skill."""
+    rng = np.random.default_rng(seed)
+    return log_softmax(skill * np.eye(n_classes)[y] + rng.normal(size=(len(y), n_classes)), axis=1)

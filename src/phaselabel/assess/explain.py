@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from phaselabel.evidence.auto import Opinion
+from phaselabel.evidence.opinion import Opinion
 from phaselabel.flow.star import State
 from phaselabel.graph import Graph
 

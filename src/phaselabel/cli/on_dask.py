@@ -150,7 +150,7 @@ def _fit(
 ) -> Any:
     from phaselabel.distributed.fitting import fit_known
     from phaselabel.distributed.job import Settings
-    from phaselabel.flow.minimize import FlowSettings
+    from phaselabel.flow.schedule import FlowSettings
     from phaselabel.labels import encode
 
     classes, arms = encode(labels.values, None)

@@ -22,8 +22,8 @@ from phaselabel.distributed.job import Job, Outcome, Settings
 from phaselabel.distributed.run.checkpointed_rows import state_pattern
 from phaselabel.distributed.run.one_worker import local_rows, needed_bytes, with_tables
 from phaselabel.distributed.run.remote_rows import check_sweeps_per_round
-from phaselabel.evidence.auto import Opinion
 from phaselabel.evidence.given import checked_given
+from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.star import State, checked_fidelity

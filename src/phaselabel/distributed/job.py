@@ -39,13 +39,14 @@ from phaselabel.distributed.run.peer_actor import PeerActor
 from phaselabel.distributed.run.propagation_actor import PropagationActor
 from phaselabel.distributed.run.remote_rows import RemoteRows, Round
 from phaselabel.distributed.tasks import Progress, Tasks
-from phaselabel.evidence.auto import Opinion
+from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes, class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, FIT, HUB, Policy
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.block import largest_array
 from phaselabel.flow.descent import Descent
-from phaselabel.flow.minimize import FlowSettings, Solution
+from phaselabel.flow.minimize import Solution
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.graph.rungs import USUAL_RUNG, longest_rung
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from phaselabel.estimators.graph_classifier import GraphClassifier
 from phaselabel.flow.binary import minimize_binary
 from phaselabel.flow.energy import check_epsilon
-from phaselabel.flow.minimize import FlowSettings
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity
 from phaselabel.labels import decode, encode
 

@@ -12,13 +12,14 @@ from phaselabel.estimators.fitted_classifier import FittedClassifier
 from phaselabel.estimators.graph_classifier import GraphClassifier
 from phaselabel.estimators.on_dask import fit_on_dask
 from phaselabel.estimators.start import agreeing, is_automatic, policy_and_start
-from phaselabel.evidence.auto import Opinion
 from phaselabel.evidence.believing import believe
 from phaselabel.evidence.given import checked_given
+from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, Policy
 from phaselabel.few_labels.solve import Problem, solve
-from phaselabel.flow.minimize import FlowSettings, Solution, checked_callbacks
+from phaselabel.flow.minimize import Solution, checked_callbacks
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity
 from phaselabel.graph import Graph, Neighbors
 from phaselabel.graph.foreign import as_graph

@@ -17,7 +17,7 @@ from phaselabel.assess.verdict import as_html, verdict
 from phaselabel.estimators.graph_classifier import GraphClassifier
 from phaselabel.estimators.on_dask import gathered
 from phaselabel.evidence.advice import advice, alarms, doubts
-from phaselabel.evidence.auto import Choice, Opinion
+from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.few_labels.graph_quality import remarks
 from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.flow.votes import own_shares

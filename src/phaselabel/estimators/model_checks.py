@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from phaselabel.assess.calibration import Calibration
-from phaselabel.evidence.auto import Choice, Opinion
+from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.evidence.row_models import Curve, Forest, Linear, Scale
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.star import checked_state

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from phaselabel.few_labels.policy import FIT, LITERAL
-from phaselabel.flow.minimize import FlowSettings, checked_callbacks
+from phaselabel.flow.minimize import checked_callbacks
+from phaselabel.flow.schedule import FlowSettings
 
 #: What a parameter may be on a Dask array.
 ALLOWED = {"affinity": ("nearest_neighbors",), "init": ("auto", "hub")}

@@ -7,11 +7,12 @@ from typing import Any
 import phaselabel
 from phaselabel.assess.calibration import Calibration
 from phaselabel.estimators.model_checks import check_model
-from phaselabel.evidence.auto import Choice, Opinion
+from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.evidence.pool import Figures
 from phaselabel.evidence.row_models import Curve, Forest, Linear, Scale
 from phaselabel.flow.energy import Energy
-from phaselabel.flow.minimize import Geometric, Solution
+from phaselabel.flow.minimize import Solution
+from phaselabel.flow.schedule import Geometric
 from phaselabel.flow.star import State
 from phaselabel.graph import Graph, Neighbors
 from phaselabel.io.archive import Archive, Refused, content_errors, write_archive

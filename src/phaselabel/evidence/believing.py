@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from phaselabel.evidence.auto import Opinion, form_opinion
+from phaselabel.evidence.opinion import Opinion, form_opinion
 from phaselabel.few_labels.solve import Problem
 from phaselabel.flow.evidence import Evidence
 from phaselabel.graph import Graph
@@ -37,7 +37,7 @@ def believe(
     Problem
         On the chosen graph, with evidence.
     Opinion
-        How it came about; :meth:`~phaselabel.evidence.auto.Opinion.start` is where the flow starts.
+        How it came about; :meth:`~phaselabel.evidence.opinion.Opinion.start` is where the flow starts.
     """
     from threadpoolctl import threadpool_limits
 

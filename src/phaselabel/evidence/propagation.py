@@ -15,7 +15,7 @@ from phaselabel.few_labels.conjugate_gradients import (
 from phaselabel.few_labels.poisson import poisson
 from phaselabel.few_labels.policy import FIT
 from phaselabel.few_labels.solve import Problem, solve
-from phaselabel.flow.minimize import FlowSettings
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity
 from phaselabel.flow.votes import votes_on
 from phaselabel.graph import Graph

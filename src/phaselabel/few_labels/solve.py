@@ -23,15 +23,8 @@ from phaselabel.flow.block import Block
 from phaselabel.flow.descent import Descent
 from phaselabel.flow.energy import evaluate
 from phaselabel.flow.evidence import Evidence
-from phaselabel.flow.minimize import (
-    Callback,
-    FlowSettings,
-    Solution,
-    as_trace,
-    descend,
-    n_unreachable,
-    start_state,
-)
+from phaselabel.flow.minimize import Callback, Solution, as_trace, descend, n_unreachable, start_state
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import LEAF, State
 from phaselabel.graph import Graph
 

@@ -8,7 +8,8 @@ from scipy import sparse
 from scipy.sparse.linalg import cg
 
 from phaselabel.flow.energy import Energy
-from phaselabel.flow.minimize import FlowSettings, Geometric, Reason, Solution, as_trace
+from phaselabel.flow.minimize import Reason, Solution, as_trace
+from phaselabel.flow.schedule import FlowSettings, Geometric
 from phaselabel.flow.star import checked_fidelity, checked_labels
 from phaselabel.graph import Graph
 

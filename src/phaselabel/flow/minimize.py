@@ -1,6 +1,6 @@
 """A graph and a few known labels in, a state of low energy out: the one descent loop."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal
@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from phaselabel.flow.block import Block
 from phaselabel.flow.descent import Descent
-from phaselabel.flow.energy import ENERGY_TERMS, Energy, check_epsilon
+from phaselabel.flow.energy import ENERGY_TERMS, Energy
 from phaselabel.flow.evidence import Evidence, checked_evidence
+from phaselabel.flow.schedule import FlowSettings, Geometric
 from phaselabel.flow.star import State, checked_fidelity, checked_labels, checked_state
 from phaselabel.graph import Graph
 from phaselabel.streams import generator
@@ -20,99 +21,6 @@ from phaselabel.streams import generator
 Callback = Callable[[int, State, Energy], Any]
 
 TRACE = np.dtype([("sweep", np.int64)] + [(name, np.float64) for name in (*ENERGY_TERMS, "total")])
-
-
-@dataclass(frozen=True)
-class Geometric:
-    """A shrinking ε: ``start``, ``start·factor``, … down to ``stop``, ``sweeps`` sweeps at each value.
-
-    The paper's adaptive ε is the default.
-
-    Parameters
-    ----------
-    start : float, default=2.0
-        The first value.
-    stop : float, default=0.01
-        No value is smaller.
-    factor : float, default=0.9
-        The ratio of each value to the one before, between 0 and 1.
-    sweeps : int, default=40
-        The number of sweeps at each value.
-
-    Examples
-    --------
-    >>> [round(epsilon, 2) for epsilon in Geometric(start=1.0, stop=0.25, factor=0.5)]
-    [1.0, 0.5, 0.25]
-    """
-
-    start: float = 2.0
-    stop: float = 0.01
-    factor: float = 0.9
-    sweeps: int = 40
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.start)
-        check_epsilon(self.stop)
-        if self.stop > self.start:
-            raise ValueError(f"An epsilon schedule needs stop <= start; got {self.start} to {self.stop}.")
-        if not (_is_number(self.factor) and 0 < self.factor < 1):
-            raise ValueError(
-                f"The factor of an epsilon schedule must lie between 0 and 1; got {self.factor}."
-            )
-        if not isinstance(self.sweeps, int | np.integer) or self.sweeps < 1:
-            raise ValueError(
-                f"An epsilon schedule needs a whole number of sweeps per value; got {self.sweeps!r}."
-            )
-
-    def __iter__(self) -> Iterator[float]:
-        epsilon = self.start
-        while epsilon >= self.stop * (1 - 1e-9):
-            yield epsilon
-            epsilon *= self.factor
-
-
-@dataclass(frozen=True)
-class FlowSettings:
-    """What a descent is told: ε, the step, and when to stop; checked when made.
-
-    Attributes
-    ----------
-    epsilon : float or Geometric
-        Interface width, or a schedule of shrinking values.
-    step : "auto" or float
-        Time step.
-    max_iter : int
-        The largest number of sweeps.
-    tol : float
-        When labels count as quiet and the energy as flat; 0 never stops early.
-    every : int
-        Sweeps from one look to the next.
-    """
-
-    epsilon: float | Geometric = 1.0
-    step: Literal["auto"] | float = "auto"
-    max_iter: int = 2000
-    tol: float = 1e-4
-    every: int = 5
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.epsilon, Geometric):
-            check_epsilon(self.epsilon)
-        step, tol = self.step, self.tol
-        if not (isinstance(step, str) and step == "auto") and not (_is_number(step) and 1e-12 <= step <= 1e6):
-            raise ValueError(f"step must be 'auto' or a number between 1e-12 and 1e6; got {step!r}.")
-        if not (_is_number(tol) and 0 <= tol <= 1):
-            raise ValueError(f"tol must be a number between 0 and 1; got {tol!r}.")
-        for name, value in (("max_iter", self.max_iter), ("every", self.every)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
-
-    @property
-    def stages(self) -> list[tuple[float, int]]:
-        """The values of ε and how many sweeps each gets."""
-        if isinstance(self.epsilon, Geometric):
-            return [(value, self.epsilon.sweeps) for value in self.epsilon]
-        return [(float(self.epsilon), self.max_iter)]
 
 
 #: Why a flow ended: labels quiet and energy flat; ``max_iter``; a schedule run to its end; a callback; the
@@ -427,7 +335,3 @@ def checked_callbacks(callbacks: Any) -> list[Callback]:
     if not isinstance(watchers, list | tuple) or not all(callable(watch) for watch in watchers):
         raise ValueError(f"callbacks must be a callable or a list of callables; got {callbacks!r}.")
     return list(watchers)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

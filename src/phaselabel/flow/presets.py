@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from phaselabel.flow.minimize import Geometric
+from phaselabel.flow.schedule import Geometric
 
 
 @dataclass(frozen=True)

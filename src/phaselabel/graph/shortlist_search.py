@@ -1,7 +1,6 @@
 """Many rows in, the nearest neighbours of every row out, from shortlists that are sorted by true distance."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,19 +8,15 @@ from threadpoolctl import threadpool_limits
 
 from phaselabel._kernels import graph as kernels
 from phaselabel.graph.all_pairs import squared_distances
-from phaselabel.graph.inverted_file import InvertedFile, NearestLists
+from phaselabel.graph.inverted_file import InvertedFile
+from phaselabel.graph.recall import RecallTrial, safe_recall
 from phaselabel.graph.scaled_rows import ScaledRows
 from phaselabel.graph.search_task import Nearest, SearchTask
 
-#: Queries whose true neighbours are found: a third to choose the settings, the others to measure the recall.
-TRIAL_QUERIES = 576
 #: n rows are sorted into this many times n^0.7 cells.
 CELL_FACTOR = 0.1
 #: Most directions of the projection.
 MAX_DIRECTIONS = 64
-#: Standard errors by which the recall of the settings must exceed the recall that is asked for, because the
-#: misses are concentrated in a few rows, of which a small sample contains too few.
-SAFETY_ERRORS = 4
 #: Most rows of a block of queries.
 BLOCK_ROWS = 65_536
 
@@ -83,7 +78,7 @@ class ShortlistSearch:
         with threadpool_limits(1, "blas"):
             self.directions = _main_directions(task.points, min(width, task.points.width))
         self.width = self.directions.shape[1]
-        self.trial = _Trial(task, TRIAL_QUERIES)
+        self.trial = RecallTrial(task)
         projected = np.empty((len(task.points), self.width), np.float32)
         for part, block in task.points.blocks(min(task.block_rows(8 * task.points.width), 8_192)):
             np.matmul(block, self.directions, out=projected[part])
@@ -117,7 +112,7 @@ class ShortlistSearch:
         if means.groups is not None:
             group = _n_nearer(projected, means.groups.means.values, means.groups.cell[home])
             needed = 1 - 0.1 * (1 - recall)  # at most a tenth of the allowed misses is due to closed groups
-            groups = next(g for g in _ladder(1, int(group.max()) + 1) if _safe_share(group < g) >= needed)
+            groups = next(g for g in _ladder(1, int(group.max()) + 1) if safe_recall(group < g) >= needed)
             cells = np.where(group < groups, cells, len(means))
         squares = np.square(projected[:, None] - self.file.rows[self.place[true]]).sum(2)
         nearer = self._rows_nearer(projected, squares)
@@ -125,7 +120,7 @@ class ShortlistSearch:
             Settings(self.width, len(means), groups, probes, length, len(self.file.rows))
             for probes in _ladder(1, min(int(cells.max()) + 1, len(means)))
             for length in _ladder(self.task.n_candidates, int(nearer.max()) + 1 + self.task.itself)
-            if _safe_share((cells < probes) & (nearer + self.task.itself < length)) >= recall
+            if safe_recall((cells < probes) & (nearer + self.task.itself < length)) >= recall
         ]
         return min(sufficient, key=self.cost)
 
@@ -196,48 +191,6 @@ class ShortlistSearch:
         task.scan(rows[nearest[0][rows, -1] == kernels.MISSING], nearest)
 
 
-class _Trial:
-    """Random queries and their true neighbours, which are found while the points are read block by block."""
-
-    def __init__(self, task: SearchTask, size: int) -> None:
-        self.task = task
-        self.rows = np.random.default_rng(3).permutation(task.queries.sample(size, seed=2))
-        self.queries = task.queries.block(self.rows)
-        self.lists = NearestLists(len(self.rows), min(task.n_candidates, len(task.points)))
-
-    def update(self, start: int, block: NDArray[np.float32]) -> None:
-        """Compare the trial queries with more rows, as if these were one cell that every query opens."""
-        numbers = np.arange(start, start + len(block), dtype=np.int32)
-        ends, mean = np.array([0, len(block)]), block.mean(axis=0, keepdims=True)
-        opened = np.zeros((len(self.rows), 1), np.int32)
-        self.lists.update(block, numbers, ends, mean, self.queries, opened)
-
-    def for_choosing(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """A third of the queries, and their neighbours."""
-        return self._part(slice(max(1, len(self.rows) // 3)))
-
-    def for_measuring(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The other queries, and their neighbours."""
-        return self._part(slice(max(1, len(self.rows) // 3) if len(self.rows) > 1 else 0, None))
-
-    def _part(self, which: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        rows, ids = self.rows[which], self.lists.ids[which].astype(np.int64)
-        if self.task.points.mixed:
-            return rows, self._in_double_precision[which].astype(np.int64)
-        if not self.task.itself:
-            return rows, ids
-        others = ids != rows[:, None]
-        others[others.all(axis=1), -1] = False
-        return rows, ids[others].reshape(len(rows), -1)
-
-    @cached_property
-    def _in_double_precision(self) -> NDArray[np.int32]:
-        """The true neighbours where single precision may not find them."""
-        nearest = self.task.empty()
-        self.task.scan(self.rows, nearest)
-        return np.asarray(nearest[0][self.rows])
-
-
 def _main_directions(points: ScaledRows, width: int) -> NDArray[np.float32]:
     """The directions of largest variance of a sample of the points: PCA by subspace iteration."""
     sample = points.block(points.sample(5_000))
@@ -258,12 +211,6 @@ def _n_nearer(
     squares = squared_distances(queries, means)
     rank = np.argsort(np.argsort(squares, axis=1, kind="stable"), axis=1)
     return np.take_along_axis(rank, chosen, 1)
-
-
-def _safe_share(hits: NDArray[np.bool_]) -> float:
-    """The share of neighbours found, less ``SAFETY_ERRORS`` standard errors of its mean over the queries."""
-    share = hits.mean(axis=1)
-    return float(share.mean() - SAFETY_ERRORS * share.std() / np.sqrt(len(share)))
 
 
 def _ladder(low: int, top: int) -> list[int]:

@@ -12,8 +12,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import eigsh
 
 from phaselabel.flow.binary import minimize_binary
-from phaselabel.flow.minimize import Geometric, Solution, minimize
+from phaselabel.flow.minimize import Solution, minimize
 from phaselabel.flow.presets import PRESETS, paper_run
+from phaselabel.flow.schedule import Geometric
 from phaselabel.graph import Graph
 from phaselabel.paper import cited_methods
 from phaselabel.paper.cited_methods import Scores

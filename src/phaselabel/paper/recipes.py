@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel import datasets
-from phaselabel.flow.minimize import Geometric
 from phaselabel.flow.presets import PRESETS, Preset
+from phaselabel.flow.schedule import Geometric
 from phaselabel.segmentation.features import pixel_features
 
 

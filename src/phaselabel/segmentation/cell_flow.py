@@ -11,7 +11,8 @@ from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, LITERAL
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.evidence import Evidence
-from phaselabel.flow.minimize import FlowSettings, Solution
+from phaselabel.flow.minimize import Solution
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import LEAF, State, checked_fidelity
 from phaselabel.graph import Graph
 from phaselabel.segmentation.cells import extend, majority

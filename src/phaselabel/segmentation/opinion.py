@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from phaselabel.evidence.auto import start_from
 from phaselabel.evidence.folds import ENOUGH_HIDDEN, MOST_FOLDS, Folds
+from phaselabel.evidence.opinion import start_from
 from phaselabel.evidence.pool import fitted_weights
 from phaselabel.evidence.propagation import harmonic
 from phaselabel.evidence.row_models import Forest

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from phaselabel.flow.minimize import FlowSettings
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import State
 from phaselabel.segmentation import saving
 from phaselabel.segmentation.bands import Scale, as_bands

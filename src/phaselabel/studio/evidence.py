@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.evidence.auto import Opinion, form_opinion
+from phaselabel.evidence.opinion import Opinion, form_opinion
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import EVIDENCE
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.evidence import Evidence, checked_evidence
-from phaselabel.flow.minimize import FlowSettings, Solution
+from phaselabel.flow.minimize import Solution
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity
 from phaselabel.graph import Graph
 from phaselabel.studio.labelling import FIDELITY

@@ -16,7 +16,8 @@ from phaselabel.few_labels.poisson import solve_damped, sources
 from phaselabel.few_labels.policy import QUICK
 from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.few_labels.solve import Problem, solve
-from phaselabel.flow.minimize import FlowSettings, Solution
+from phaselabel.flow.minimize import Solution
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity
 from phaselabel.flow.votes import votes_on
 from phaselabel.graph import Graph

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.assess.query import Support
-from phaselabel.evidence.auto import Opinion
+from phaselabel.evidence.opinion import Opinion
 from phaselabel.flow.minimize import Solution
 from phaselabel.studio.accuracy import Estimate, estimate
 from phaselabel.studio.answers import Answers

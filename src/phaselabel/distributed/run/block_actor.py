@@ -12,7 +12,7 @@ from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.opinion_files import PROBABILITIES
 from phaselabel.distributed.run.peer_actor import Address, PeerActor
 from phaselabel.distributed.tasks import use_threads
-from phaselabel.evidence.auto import start_from
+from phaselabel.evidence.opinion import start_from
 from phaselabel.flow.block import Block
 from phaselabel.flow.star import LEAF, State
 from phaselabel.graph.graph import FITS_CACHE, in_walking_order

@@ -24,17 +24,9 @@ from phaselabel.distributed.run.actor_group import (
 from phaselabel.distributed.run.one_worker import LocalProblem, as_local, without_tables
 from phaselabel.distributed.run.opinion_files import GIVEN
 from phaselabel.distributed.tasks import Tasks
-from phaselabel.evidence.auto import (
-    SIZE_SAMPLE,
-    Expert,
-    Opinion,
-    RowExperts,
-    Survey,
-    affordable_turns,
-    affordable_walks,
-    pool_opinion,
-)
+from phaselabel.evidence.experts import Expert, RowExperts, Survey, affordable_turns, affordable_walks
 from phaselabel.evidence.folds import Folds
+from phaselabel.evidence.opinion import SIZE_SAMPLE, Opinion, pool_opinion
 from phaselabel.evidence.propagation import DAMPING, HARMONIC_GOAL, HARMONIC_STEPS, STEEPNESS
 from phaselabel.evidence.row_models import Scale, leading_directions
 from phaselabel.few_labels.conjugate_gradients import conjugate_gradients

@@ -16,7 +16,8 @@ from phaselabel.distributed.run.known_labels import KnownLabels
 from phaselabel.distributed.run.remote_rows import RemoteRows, check_sweeps_per_round
 from phaselabel.flow.block import largest_array
 from phaselabel.flow.descent import Descent
-from phaselabel.flow.minimize import FlowSettings, Solution, checked_callbacks, descend
+from phaselabel.flow.minimize import Solution, checked_callbacks, descend
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity, checked_labels
 from phaselabel.graph import Graph
 

@@ -24,14 +24,15 @@ from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.run.checkpointed_rows import read_field, state_pattern
 from phaselabel.distributed.run.opinion_files import CONFIDENCE, GRAPH_LOGITS, PROBABILITIES
 from phaselabel.distributed.tasks import Tasks, exclusive_worker, is_cancelled
-from phaselabel.evidence.auto import Opinion
 from phaselabel.evidence.believing import believe
+from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.few_labels.graph_quality import remarks
 from phaselabel.few_labels.policy import EVIDENCE, Policy
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.energy import Energy
-from phaselabel.flow.minimize import Callback, FlowSettings, Solution
+from phaselabel.flow.minimize import Callback, Solution
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import State
 from phaselabel.flow.votes import own_shares
 from phaselabel.graph import Graph, Neighbors, similarity_graph

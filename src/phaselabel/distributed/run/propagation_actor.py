@@ -18,7 +18,8 @@ from phaselabel.distributed.run.one_worker import as_local
 from phaselabel.distributed.run.opinion_files import CONFIDENCE, GIVEN, GRAPH_LOGITS, PROBABILITIES
 from phaselabel.distributed.run.peer_actor import Address, PeerActor
 from phaselabel.distributed.tasks import use_threads
-from phaselabel.evidence.auto import Opinion, ask_given
+from phaselabel.evidence.experts import ask_given
+from phaselabel.evidence.opinion import Opinion
 from phaselabel.evidence.pool import tempering
 from phaselabel.evidence.propagation import with_doubt
 from phaselabel.few_labels.conjugate_gradients import DampedSystem, Sums, padded, squares

@@ -1,53 +1,21 @@
 """Rows, graphs and a few labels in; what experts together believe of every row, and what was chosen, out."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from phaselabel.evidence.class_sizes import likely_offsets, offsets_for_sizes, trust_in_sizes
+from phaselabel.evidence.experts import Expert, RowExperts, affordable_turns, graph_experts
 from phaselabel.evidence.folds import Folds
-from phaselabel.evidence.pool import (
-    MOST_VOICE,
-    ROWS_WEIGHT,
-    Figures,
-    fitted_weights,
-    likely_offsets,
-    offsets_for_sizes,
-    pooled,
-    prior_weights,
-    spread_weight,
-    tempering,
-    trust_in_sizes,
-)
-from phaselabel.evidence.propagation import carried, harmonic, poisson_odds, spread_votes, with_doubt
-from phaselabel.evidence.row_models import (
-    Curve,
-    Forest,
-    Linear,
-    Scale,
-    Shares,
-    landmarks_for,
-    leading_directions,
-    trees_per_turn,
-)
+from phaselabel.evidence.pool import MOST_VOICE, Figures, fitted_weights, pooled, prior_weights, tempering
+from phaselabel.evidence.row_models import Scale, Shares
 from phaselabel.few_labels.class_sizes import ClassSizes
-from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.flow.star import LEAF, State
 from phaselabel.graph import Graph
-
-#: Entries of the tables (rows by classes) of all propagations on graphs; one propagation is always used.
-MOST_ENTRIES = 2_000_000
-
-#: Entries of the tables of one propagation in all turns; one turn is always used.
-MOST_TURN_ENTRIES = 20_000_000
-
-#: A spread needs a table of vertices times classes; a larger one is not made.
-LARGEST_SPREAD = 60_000_000
 
 #: Half of the classes need this many labels before class sizes are estimated: a jackknife over two folds is
 #: often sure and wrong.
@@ -58,37 +26,6 @@ SIZE_SAMPLE = 2000
 
 #: The least height at which a vertex starts, on the arm that the evidence prefers.
 LEAST_HEIGHT = 0.02
-
-Table = NDArray[np.float32]
-Fit = Callable[[Any, NDArray[np.integer[Any]], int, int], Any]  # rows, classes, K and turn to a model
-
-
-@dataclass(frozen=True, eq=False)
-class Expert:
-    """A name, a kind, and log-probabilities of some rows (all by default) in a turn of the folds."""
-
-    name: str
-    kind: str
-    ask: Callable[[int, NDArray[np.intp] | None], Table]
-
-
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """What the models of the rows must know of all rows, where they are fitted on some.
-
-    Attributes
-    ----------
-    scale : Scale
-        How rows are scaled.
-    directions : ndarray
-        The leading directions of scaled rows.
-    n_rows : int
-        The number of rows.
-    """
-
-    scale: Scale
-    directions: NDArray[np.float32]
-    n_rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,44 +182,14 @@ def form_opinion(
     Opinion
         Probabilities of all rows, and how they came about.
     """
-    n = len(labels)
-    folds = Folds.of(labels, n_classes, affordable_turns(n, n_classes))
+    folds = Folds.of(labels, n_classes, affordable_turns(len(labels), n_classes))
     rows = RowExperts(X, folds, model)
-    walks = _graph_experts(graphs, folds)[: affordable_walks(n, n_classes)]
-    if spread_weight(len(folds.known) / n_classes) and n * n_classes <= LARGEST_SPREAD and n_classes > 1:
-        made: list[Graph] = []
-        ask = partial(_ask_spread, graphs[usual], folds, sizes, made)
-        walks.append(Expert(f"spread {usual}", "spread", ask))
-    if own and rows.experts:
-        ask = partial(_ask_carried, graphs[usual], folds, rows)
-        walks.append(Expert(f"carried {usual}", "carried", ask))
+    walks = graph_experts(graphs, folds, rows, sizes, usual=usual, own=own)
     return pool_opinion(rows, walks, folds, sizes, list(graphs), usual=usual, own=own, pause=pause)
 
 
-def affordable_walks(n_rows: int, n_classes: int) -> int:
-    """How many propagations on graphs are used; those on the usual graph come first.
-
-    Examples
-    --------
-    >>> affordable_walks(1000, 10), affordable_walks(70_000, 10), affordable_walks(1_000_000, 20)
-    (200, 2, 1)
-    """
-    return max(1, MOST_ENTRIES // (n_rows * n_classes))
-
-
-def affordable_turns(n_rows: int, n_classes: int) -> int:
-    """How many times labels are hidden at most.
-
-    Examples
-    --------
-    >>> affordable_turns(70_000, 10), affordable_turns(1_000_000, 20)
-    (28, 1)
-    """
-    return max(1, MOST_TURN_ENTRIES // (n_rows * n_classes))
-
-
 def pool_opinion(
-    rows: "RowExperts",
+    rows: RowExperts,
     walks: list[Expert],
     folds: Folds,
     sizes: ClassSizes,
@@ -390,124 +297,3 @@ def pool_opinion(
         q, sure, voice, choice, by_graph, models, model_weights, rows.scale, offsets, judged, together,
         folds.n_hidden,
     )  # fmt: skip
-
-
-class RowExperts:
-    """The models of the rows, each fitted anew in every turn; those of the last turn are kept.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix, optional
-        The rows, or some of them that have all labels.
-    folds : Folds
-        The labels of these rows.
-    model : classifier or ndarray, optional
-        What a user gives instead of the built-in models.
-    survey : Survey, optional
-        What is to be known of all rows, where ``X`` holds some.
-    """
-
-    def __init__(self, X: Any | None, folds: Folds, model: Any, survey: Survey | None = None) -> None:
-        self._folds = folds
-        self.scale: Scale | None = None
-        self._fitted: dict[tuple[str, int], Any] = {}
-        self.experts: list[Expert] = []
-        if isinstance(model, np.ndarray):
-            self.experts = [Expert("given", "rows", partial(ask_given, model))]
-            return
-        if X is None:
-            return
-        self.scale = Scale.of(X) if survey is None else survey.scale
-        self._X = X if model is not None else self.scale(X)
-        kinds: dict[str, Fit] = {"model": partial(_given, model)}
-        if model is None:
-            n_rows = X.shape[0] if survey is None else survey.n_rows
-            directions = leading_directions(self._X) if survey is None else survey.directions
-            n_trees, landmarks = trees_per_turn(n_rows, len(folds.turns)), landmarks_for(n_rows)
-            kinds = {
-                "linear": lambda X, y, k, turn: Linear.fit(X, y, k),
-                "curve": lambda X, y, k, turn: Curve.fit(X, y, k, directions, landmarks),
-                "forest": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn),
-                "extra trees": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn, extra=True),
-            }
-        self.experts = [Expert(name, "rows", partial(self._ask, name, fit)) for name, fit in kinds.items()]
-
-    @property
-    def models(self) -> dict[str, Any]:
-        """The models of the last turn, fitted to all labels, by name."""
-        return {name: model for (name, turn), model in self._fitted.items() if turn == self._folds.n_hidden}
-
-    def _ask(self, name: str, fit: Fit, turn: int, rows: NDArray[np.intp] | None) -> Table:
-        if (name, turn) not in self._fitted:
-            self._fitted[name, turn] = self._fit(name, fit, turn)
-        model = self._fitted[name, turn]
-        return np.asarray(model.log_probabilities(self._X if rows is None else self._X[rows]), np.float32)
-
-    def _fit(self, name: str, fit: Fit, turn: int) -> Any:
-        known, labels = self._folds.told(turn), self._folds.labels
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # few labels, few iterations: hidden labels judge the model
-            model = fit(self._X[known], labels[known], self._folds.n_classes, turn)
-        if isinstance(model, Forest) and turn == self._folds.n_hidden:
-            earlier = [self._fitted[name, other] for other in range(turn) if (name, other) in self._fitted]
-            return Forest.joined([*earlier, model])
-        return model
-
-
-def ask_given(probabilities: NDArray[np.floating[Any]], turn: int, rows: NDArray[np.intp] | None) -> Table:
-    """What a user's probabilities say; nothing where they are NaN."""
-    return with_doubt(np.nan_to_num(_some(probabilities, rows)))
-
-
-def _given(model: Any, X: Any, y: NDArray[np.integer[Any]], n_classes: int, turn: int) -> Shares:
-    """A user's classifier, fitted to told rows."""
-    from sklearn.base import clone
-
-    fitted = clone(model).fit(X, y)
-    return Shares(fitted, np.asarray(fitted.classes_, np.intp), n_classes)
-
-
-def _graph_experts(graphs: Mapping[str, Graph], folds: Folds) -> list[Expert]:
-    """Two kinds of propagation on every graph; one of them on weights sharpened by shared neighbours."""
-    experts = []
-    for name, graph in graphs.items():
-        sharp: list[Graph] = []
-        experts.append(Expert(f"harmonic {name}", "graph", partial(_ask_harmonic, graph, folds)))
-        experts.append(Expert(f"poisson {name}", "graph", partial(_ask_poisson, graph, folds, sharp)))
-    return experts
-
-
-def _ask_harmonic(graph: Graph, folds: Folds, turn: int, rows: NDArray[np.intp] | None) -> Table:
-    return _some(harmonic(graph, folds.shown(turn), folds.n_classes), rows)
-
-
-def _ask_poisson(
-    graph: Graph, folds: Folds, sharp: list[Graph], turn: int, rows: NDArray[np.intp] | None
-) -> Table:
-    if not sharp:
-        sharp.append(sharpened(graph))
-    return _some(poisson_odds(sharp[0], folds.shown(turn), folds.n_classes), rows)
-
-
-def _ask_spread(
-    graph: Graph,
-    folds: Folds,
-    sizes: ClassSizes,
-    made: list[Graph],
-    turn: int,
-    rows: NDArray[np.intp] | None,
-) -> Table:
-    return _some(spread_votes(graph, folds.shown(turn), folds.n_classes, sizes, made), rows)
-
-
-def _ask_carried(
-    graph: Graph, folds: Folds, experts: RowExperts, turn: int, rows: NDArray[np.intp] | None
-) -> Table:
-    """The prior pool of the rows' models, carried along the graph."""
-    said = [expert.ask(turn, None) for expert in experts.experts]
-    pooled = np.float32(ROWS_WEIGHT / len(said)) * np.sum(said, axis=0)
-    return _some(carried(graph, folds.shown(turn), pooled), rows)
-
-
-def _some(table: Any, rows: NDArray[np.intp] | None) -> Any:
-    return table if rows is None else table[rows]

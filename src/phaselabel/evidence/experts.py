@@ -1,0 +1,251 @@
+"""Rows or graphs and told labels in, experts that give log-probabilities of any row out."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaselabel.evidence.folds import Folds
+from phaselabel.evidence.pool import ROWS_WEIGHT, spread_weight
+from phaselabel.evidence.propagation import carried, harmonic, poisson_odds, spread_votes, with_doubt
+from phaselabel.evidence.row_models import (
+    Curve,
+    Forest,
+    Linear,
+    Scale,
+    Shares,
+    landmarks_for,
+    leading_directions,
+    trees_per_turn,
+)
+from phaselabel.few_labels.class_sizes import ClassSizes
+from phaselabel.few_labels.sharpen import sharpened
+from phaselabel.graph import Graph
+
+#: Entries of the tables (rows by classes) of all propagations on graphs; one propagation is always used.
+MOST_ENTRIES = 2_000_000
+
+#: Entries of the tables of one propagation in all turns; one turn is always used.
+MOST_TURN_ENTRIES = 20_000_000
+
+#: A spread needs a table of vertices times classes; a larger one is not made.
+LARGEST_SPREAD = 60_000_000
+
+Table = NDArray[np.float32]
+Fit = Callable[[Any, NDArray[np.integer[Any]], int, int], Any]  # rows, classes, K and turn to a model
+
+
+@dataclass(frozen=True, eq=False)
+class Expert:
+    """A name, a kind, and log-probabilities of some rows (all by default) in a turn of the folds."""
+
+    name: str
+    kind: str
+    ask: Callable[[int, NDArray[np.intp] | None], Table]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What the models of the rows must know of all rows, where they are fitted on some.
+
+    Attributes
+    ----------
+    scale : Scale
+        How rows are scaled.
+    directions : ndarray
+        The leading directions of scaled rows.
+    n_rows : int
+        The number of rows.
+    """
+
+    scale: Scale
+    directions: NDArray[np.float32]
+    n_rows: int
+
+
+def affordable_walks(n_rows: int, n_classes: int) -> int:
+    """How many propagations on graphs are used; those on the usual graph come first.
+
+    Examples
+    --------
+    >>> affordable_walks(1000, 10), affordable_walks(70_000, 10), affordable_walks(1_000_000, 20)
+    (200, 2, 1)
+    """
+    return max(1, MOST_ENTRIES // (n_rows * n_classes))
+
+
+def affordable_turns(n_rows: int, n_classes: int) -> int:
+    """How many times labels are hidden at most.
+
+    Examples
+    --------
+    >>> affordable_turns(70_000, 10), affordable_turns(1_000_000, 20)
+    (28, 1)
+    """
+    return max(1, MOST_TURN_ENTRIES // (n_rows * n_classes))
+
+
+class RowExperts:
+    """The models of the rows, each fitted anew in every turn; those of the last turn are kept.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix, optional
+        The rows, or some of them that have all labels.
+    folds : Folds
+        The labels of these rows.
+    model : classifier or ndarray, optional
+        What a user gives instead of the built-in models.
+    survey : Survey, optional
+        What is to be known of all rows, where ``X`` holds some.
+    """
+
+    def __init__(self, X: Any | None, folds: Folds, model: Any, survey: Survey | None = None) -> None:
+        self._folds = folds
+        self.scale: Scale | None = None
+        self._fitted: dict[tuple[str, int], Any] = {}
+        self.experts: list[Expert] = []
+        if isinstance(model, np.ndarray):
+            self.experts = [Expert("given", "rows", partial(ask_given, model))]
+            return
+        if X is None:
+            return
+        self.scale = Scale.of(X) if survey is None else survey.scale
+        self._X = X if model is not None else self.scale(X)
+        kinds: dict[str, Fit] = {"model": partial(_given, model)}
+        if model is None:
+            n_rows = X.shape[0] if survey is None else survey.n_rows
+            directions = leading_directions(self._X) if survey is None else survey.directions
+            n_trees, landmarks = trees_per_turn(n_rows, len(folds.turns)), landmarks_for(n_rows)
+            kinds = {
+                "linear": lambda X, y, k, turn: Linear.fit(X, y, k),
+                "curve": lambda X, y, k, turn: Curve.fit(X, y, k, directions, landmarks),
+                "forest": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn),
+                "extra trees": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn, extra=True),
+            }
+        self.experts = [Expert(name, "rows", partial(self._ask, name, fit)) for name, fit in kinds.items()]
+
+    @property
+    def models(self) -> dict[str, Any]:
+        """The models of the last turn, fitted to all labels, by name."""
+        return {name: model for (name, turn), model in self._fitted.items() if turn == self._folds.n_hidden}
+
+    def _ask(self, name: str, fit: Fit, turn: int, rows: NDArray[np.intp] | None) -> Table:
+        if (name, turn) not in self._fitted:
+            self._fitted[name, turn] = self._fit(name, fit, turn)
+        model = self._fitted[name, turn]
+        return np.asarray(model.log_probabilities(self._X if rows is None else self._X[rows]), np.float32)
+
+    def _fit(self, name: str, fit: Fit, turn: int) -> Any:
+        known, labels = self._folds.told(turn), self._folds.labels
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few labels, few iterations: hidden labels judge the model
+            model = fit(self._X[known], labels[known], self._folds.n_classes, turn)
+        if isinstance(model, Forest) and turn == self._folds.n_hidden:
+            earlier = [self._fitted[name, other] for other in range(turn) if (name, other) in self._fitted]
+            return Forest.joined([*earlier, model])
+        return model
+
+
+def ask_given(probabilities: NDArray[np.floating[Any]], turn: int, rows: NDArray[np.intp] | None) -> Table:
+    """What a user's probabilities say; nothing where they are NaN."""
+    return with_doubt(np.nan_to_num(_some(probabilities, rows)))
+
+
+def _given(model: Any, X: Any, y: NDArray[np.integer[Any]], n_classes: int, turn: int) -> Shares:
+    """A user's classifier, fitted to told rows."""
+    from sklearn.base import clone
+
+    fitted = clone(model).fit(X, y)
+    return Shares(fitted, np.asarray(fitted.classes_, np.intp), n_classes)
+
+
+def graph_experts(
+    graphs: Mapping[str, Graph],
+    folds: Folds,
+    rows: RowExperts,
+    sizes: ClassSizes,
+    *,
+    usual: str,
+    own: bool = False,
+) -> list[Expert]:
+    """The experts that ask graphs, as many as can be afforded.
+
+    Two kinds of propagation on every graph, one of them on weights sharpened by shared neighbours; with few
+    labels the graph's own solution; on a graph that is not made from the rows, their opinion carried on it.
+
+    Parameters
+    ----------
+    graphs : mapping of str to Graph
+        Graphs of several numbers of neighbours, by name; those that come first are preferred.
+    folds : Folds
+        The known labels, and which are hidden when.
+    rows : RowExperts
+        The models of the rows.
+    sizes : ClassSizes
+        What is known of the classes' sizes.
+    usual : str
+        The graph that few labels are spread on.
+    own : bool, default=False
+        Whether that graph is not made from the rows.
+
+    Returns
+    -------
+    list of Expert
+        At least one.
+    """
+    experts: list[Expert] = []
+    for name, graph in graphs.items():
+        sharp: list[Graph] = []
+        experts.append(Expert(f"harmonic {name}", "graph", partial(_ask_harmonic, graph, folds)))
+        experts.append(Expert(f"poisson {name}", "graph", partial(_ask_poisson, graph, folds, sharp)))
+    n, k = len(folds.labels), folds.n_classes
+    experts = experts[: affordable_walks(n, k)]
+    if spread_weight(len(folds.known) / k) and n * k <= LARGEST_SPREAD and k > 1:
+        ask = partial(_ask_spread, graphs[usual], folds, sizes, [])
+        experts.append(Expert(f"spread {usual}", "spread", ask))
+    if own and rows.experts:
+        experts.append(
+            Expert(f"carried {usual}", "carried", partial(_ask_carried, graphs[usual], folds, rows))
+        )
+    return experts
+
+
+def _ask_harmonic(graph: Graph, folds: Folds, turn: int, rows: NDArray[np.intp] | None) -> Table:
+    return _some(harmonic(graph, folds.shown(turn), folds.n_classes), rows)
+
+
+def _ask_poisson(
+    graph: Graph, folds: Folds, sharp: list[Graph], turn: int, rows: NDArray[np.intp] | None
+) -> Table:
+    if not sharp:
+        sharp.append(sharpened(graph))
+    return _some(poisson_odds(sharp[0], folds.shown(turn), folds.n_classes), rows)
+
+
+def _ask_spread(
+    graph: Graph,
+    folds: Folds,
+    sizes: ClassSizes,
+    made: list[Graph],
+    turn: int,
+    rows: NDArray[np.intp] | None,
+) -> Table:
+    return _some(spread_votes(graph, folds.shown(turn), folds.n_classes, sizes, made), rows)
+
+
+def _ask_carried(
+    graph: Graph, folds: Folds, experts: RowExperts, turn: int, rows: NDArray[np.intp] | None
+) -> Table:
+    """The prior pool of the rows' models, carried along the graph."""
+    said = [expert.ask(turn, None) for expert in experts.experts]
+    pooled = np.float32(ROWS_WEIGHT / len(said)) * np.sum(said, axis=0)
+    return _some(carried(graph, folds.shown(turn), pooled), rows)
+
+
+def _some(table: Any, rows: NDArray[np.intp] | None) -> Any:
+    return table if rows is None else table[rows]
