@@ -60,6 +60,14 @@ def test_few_labels_choose_between_kinds_before_they_choose_within():
     assert together @ precision @ together < 0.5 * alone @ precision @ alone
 
 
+def test_labels_that_no_expert_finds_leave_a_little_of_the_prior():
+    y = np.arange(10) % 2
+    wrong = np.stack([expert(1 - y, 2, 4.0, seed) for seed in range(3)], axis=1)
+    prior = prior_weights(["rows", "rows", "graph"], 5.0)
+    weights, _ = fitted_weights(wrong, y, prior, ["rows", "rows", "graph"])
+    np.testing.assert_allclose(weights, pool.LEAST_SHARE * prior)
+
+
 def test_confidence_is_humble_where_nothing_could_be_hidden():
     assert tempering(0) == pytest.approx(1 / 6)
     assert tempering(500) > 0.98

@@ -26,9 +26,12 @@ def client():
         yield client
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def bucket():
-    """The address of a bucket, and an environment in which new processes find its server."""
+    """The address of a bucket, and an environment in which new processes find its server.
+
+    One for all tests: fsspec keeps its file systems, with the address of the server they were made for.
+    """
     import s3fs
     from moto.server import ThreadedMotoServer
 
@@ -40,10 +43,8 @@ def bucket():
         patch.setenv("AWS_ACCESS_KEY_ID", "nobody")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        store = s3fs.S3FileSystem(skip_instance_cache=True)
-        store.mkdir("jobs")
+        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("jobs")
         yield "s3://jobs"
-        store.rm("jobs", recursive=True)  # the server's buckets outlive it in this process
     server.stop()
 
 

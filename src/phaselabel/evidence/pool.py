@@ -33,6 +33,10 @@ CARRIED_WEIGHT = 0.5
 #: can tell whether the rows or the graph are worth more, hardly which of four models of the rows.
 OWN_DEVIATION, KIND_DEVIATION = 0.3, 1.0
 
+#: Where few hidden labels are found by no expert, every weight would be 0, and nothing decided. Together the
+#: weights are at least this share of the prior.
+LEAST_SHARE = 0.1
+
 #: The precision of the biases of the classes around 0.
 BIAS_PRECISION = 1.0
 
@@ -131,7 +135,8 @@ def fitted_weights(
     bounds = [(0, None)] * n_experts + [(None, None)] * n_classes
     start = np.concatenate([prior, np.zeros(n_classes)])
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return found[:n_experts], found[n_experts:]
+    weights, bias = found[:n_experts], found[n_experts:]
+    return (weights if weights.sum() > LEAST_SHARE * prior.sum() else LEAST_SHARE * prior), bias
 
 
 def pooled(tables: Table, weights: NDArray[np.float64], bias: NDArray[np.float64]) -> NDArray[np.float64]:
