@@ -6,6 +6,7 @@ import { query } from "./server.js";
 export function makeQuestion(context) {
   const { root, panel } = context;
   let picked = null; // an item that the user chose instead of the next question
+  let isAnswered = false; // the journal is ahead of the labels: the next question is not known yet
 
   const current = () => picked ?? context.state.question;
 
@@ -41,9 +42,13 @@ export function makeQuestion(context) {
     const { row } = q.item;
     if (panel.dataset.row === String(row) && panel.querySelector(".question")) {
       panel.querySelector(".asks").replaceChildren(...words(q));
-      if (root.dataset.shown === panel.dataset.row) root.dataset.answered = String(context.state.answered);
+      const wasAnswered = isAnswered;
+      isAnswered = !picked && Boolean(q.known);
+      if (isAnswered) delete root.dataset.shown; // a key now would change the answer
+      else if (wasAnswered || root.dataset.shown === panel.dataset.row) markShown(row);
       return;
     }
+    isAnswered = false;
     panel.dataset.row = String(row);
     if (q.item.kind !== "image") markShown(row);
     const view = itemView(q.item, true, () => markShown(row));
