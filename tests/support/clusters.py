@@ -26,12 +26,9 @@ def client():
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bucket():
-    """The address of a bucket, and an environment in which new processes find its server.
-
-    One for all tests: fsspec keeps its file systems, with the address of the server they were made for.
-    """
+    """The address of a bucket, and an environment in which new processes find its server."""
     import s3fs
     from moto.server import ThreadedMotoServer
 
@@ -43,8 +40,11 @@ def bucket():
         patch.setenv("AWS_ACCESS_KEY_ID", "nobody")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("jobs")
+        s3fs.S3FileSystem.clear_instance_cache()  # others were made for a server that is gone
+        store = s3fs.S3FileSystem(skip_instance_cache=True)
+        store.mkdir("jobs")
         yield "s3://jobs"
+        store.rm("jobs", recursive=True)  # the buckets of a server outlive it in this process
     server.stop()
 
 

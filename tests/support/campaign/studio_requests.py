@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,9 @@ def _answered(mode: str, data: bytes, folder: Path) -> None:
         workspace.close()
         _application.cache_clear()
         app, workspace = _application(mode, folder)
-    status, headers, body = asyncio.run(_ask(app, request))
+    # In a thread of its own: after tests in a browser this one has an event loop that runs.
+    with ThreadPoolExecutor(1) as thread:
+        status, headers, body = thread.submit(asyncio.run, _ask(app, request)).result()
     require(status < 500, f"status {status}: {body[:200]!r}")
     require(b"content-security-policy" in headers, "the page is not isolated")
     given = request["path"].split("/")[1] if "/" in request["path"] else ""
