@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from phaselabel.assess.calibration import Calibration, calibrate
 from phaselabel.assess.suspects import Suspects, find_suspects
 from phaselabel.flow.minimize import Solution
-from phaselabel.flow.votes import own_shares
+from phaselabel.flow.vote_shares import own_shares
 from phaselabel.graph import Graph
 
 #: The share of the labels that is hidden to calibrate.

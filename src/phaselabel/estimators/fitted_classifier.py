@@ -20,7 +20,7 @@ from phaselabel.evidence.advice import advice, alarms, doubts
 from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.few_labels.graph_quality import remarks
 from phaselabel.few_labels.sharpen import sharpened
-from phaselabel.flow.votes import own_shares
+from phaselabel.flow.vote_shares import own_shares
 from phaselabel.labels import decode
 
 

@@ -17,7 +17,7 @@ from phaselabel.assess.calibration import as_distributions
 from phaselabel.estimators import saving
 from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.flow.minimize import Solution
-from phaselabel.flow.votes import LARGEST_TABLE, vote_shares, votes_on
+from phaselabel.flow.vote_shares import LARGEST_TABLE, vote_shares, votes_on
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
 from phaselabel.graph.neighbors import check_n_neighbors
 from phaselabel.graph.table_checks import as_float

@@ -17,7 +17,7 @@ from phaselabel.few_labels.policy import FIT
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity
-from phaselabel.flow.votes import votes_on
+from phaselabel.flow.vote_shares import votes_on
 from phaselabel.graph import Graph
 
 #: The probability that a walk on the graph is wrong altogether.

@@ -1,11 +1,11 @@
-"""A name in, every threshold of the solver out: how thorough a solution is, decided in one place."""
+"""A name in, the thresholds of the solver out: how thorough a solution is, decided in one place."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Every threshold of :func:`~phaselabel.few_labels.solve.solve`.
+    """The thresholds of :func:`~phaselabel.few_labels.solve.solve`.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.graph.inverted_file import NearestLists
-from phaselabel.graph.search_task import SearchTask
+from phaselabel.graph.search_task import Nearest, SearchTask
 
 #: Queries whose true neighbours are found: a third to choose the settings, the others to measure the recall.
 TRIAL_QUERIES = 576
@@ -39,6 +39,18 @@ class RecallTrial:
     def for_measuring(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The other queries, and their neighbours."""
         return self._part(slice(max(1, len(self.rows) // 3) if len(self.rows) > 1 else 0, None))
+
+    def recall(self, nearest: Nearest) -> float:
+        """The share of true neighbours found, for the queries that were not used to choose the settings.
+
+        A neighbour as near as the last true one counts as found: which of several at one distance is listed
+        is chance.
+        """
+        queries, true = self.for_measuring()
+        exact = self.task.empty()
+        self.task.rerank(queries, np.ascontiguousarray(true), exact)
+        last = exact[1][queries, -1:] * (1 + 1e-6)
+        return float((nearest[1][queries] <= last).mean())
 
     def _part(self, which: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         rows, ids = self.rows[which], self.lists.ids[which].astype(np.int64)

@@ -170,11 +170,7 @@ class ShortlistSearch:
 
     def recall(self, nearest: Nearest) -> float:
         """The share of true neighbours found, for trial queries that were not used to choose the settings."""
-        queries, true = self.trial.for_measuring()
-        exact = self.task.empty()
-        self.task.rerank(queries, np.ascontiguousarray(true), exact)
-        last = exact[1][queries, -1:] * (1 + 1e-6)
-        return float((nearest[1][queries] <= last).mean())
+        return self.trial.recall(nearest)
 
     def _answer(self, rows: NDArray[np.int64], settings: Settings, nearest: Nearest) -> None:
         """Search for the neighbours of some queries."""

@@ -19,7 +19,7 @@ from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import checked_fidelity
-from phaselabel.flow.votes import votes_on
+from phaselabel.flow.vote_shares import votes_on
 from phaselabel.graph import Graph
 
 #: Trust in an answer, as in a fit.

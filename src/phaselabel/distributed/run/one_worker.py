@@ -34,7 +34,7 @@ from phaselabel.flow.energy import Energy
 from phaselabel.flow.minimize import Callback, Solution
 from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import State
-from phaselabel.flow.votes import own_shares
+from phaselabel.flow.vote_shares import own_shares
 from phaselabel.graph import Graph, Neighbors, similarity_graph
 from phaselabel.graph.rungs import rungs
 from phaselabel.graph.table_checks import as_float

@@ -1,4 +1,7 @@
-"""A graph and a state in, the share of every class in the vote of each row's neighbours out."""
+"""A graph and a state in, the share of every class in the vote of each row's neighbours out.
+
+The vote by which a vertex chooses its class in a sweep is ``_vote`` in ``_kernels/flow.py``.
+"""
 
 from typing import Any
 
