@@ -3,6 +3,7 @@
 import numpy as np
 
 import phaselabel as pl
+from phaselabel.assess.hidden import HeldOut
 from phaselabel.assess.verdict import as_html, verdict
 
 
@@ -28,3 +29,9 @@ def test_a_segmentation_in_a_notebook():
 
 def test_words_are_escaped():
     assert "<b>x" not in as_html("<b>x", ["<i>"], {"<u>": "&"})
+
+
+def test_a_few_labels_that_were_all_found_do_not_promise_a_hundred():
+    zeros = np.zeros(18, np.int32)
+    said = verdict(HeldOut(np.arange(18), zeros, zeros, np.ones(18), 5, 0, np.ones((18, 2))))
+    assert said.startswith("82 to 100 of 100 labels")

@@ -13,7 +13,7 @@ def verdict(held: HeldOut) -> str:
     >>> import numpy as np
     >>> zeros = np.zeros(50, np.int32)
     >>> verdict(HeldOut(np.arange(50), zeros, zeros, np.ones(50), 5, 0, np.ones((50, 2))))[:59]
-    'About 100 of 100 labels are expected to be right (93 to 100'
+    '93 to 100 of 100 labels are expected to be right, because a'
     """
     if not len(held.rows):
         return (
@@ -21,6 +21,11 @@ def verdict(held: HeldOut) -> str:
             "to see whether it is found again. Label a second row of each class."
         )
     low, high = held.interval()
+    if held.accuracy == 1:  # a few labels that were all found don't make all others right
+        return (
+            f"{100 * low:.0f} to 100 of 100 labels are expected to be right, because all {len(held.rows):,} "
+            "known labels that were hidden were found again."
+        )
     return (
         f"About {100 * held.accuracy:.0f} of 100 labels are expected to be right ({100 * low:.0f} to "
         f"{100 * high:.0f}), because {int((held.found == held.given).sum()):,} of {len(held.rows):,} known "
