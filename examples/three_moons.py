@@ -66,7 +66,7 @@ def main():
     draws = [run(seed) for seed in range(arguments.draws)]
     accuracies = [draw[4] for draw in draws]
     seconds = np.median([draw[5] for draw in draws])
-    print(f"  paper       {PAPER:.1f} %")
+    print(f"  paper       {PAPER:.1f} %  (as printed; docs/paper.md has its run on such points)")
     print(f"  phaselabel  {np.mean(accuracies):.1f} %  (mean of {len(draws)} draws, standard deviation "
           f"{np.std(accuracies):.1f}; {1000 * seconds:.0f} ms a fit)")  # fmt: skip
     arguments.out.mkdir(parents=True, exist_ok=True)
