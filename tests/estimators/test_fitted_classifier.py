@@ -63,3 +63,8 @@ def test_abstain_below_is_any_real_number_but_no_boolean():
     for below in (True, np.nan, 2, "0.5"):
         with pytest.raises(ValueError, match="abstain_below must be None or a probability"):
             GinzburgLandauClassifier(n_neighbors=1, abstain_below=below).fit(X, y)
+
+
+def test_one_label_per_class_is_remarked_on():
+    model = pl.GinzburgLandauClassifier(1).fit([[0.0], [0.1], [5.0], [5.1]], [0, -1, 1, -1])
+    assert any("No class has two known labels" in remark for remark in model.remarks_)

@@ -62,7 +62,10 @@ class FittedClassifier(GraphClassifier):
         loud += novelty_remark(self.novel_)
         quiet = [] if self.choice_ is None else advice(self.choice_.figures)
         if self._believed is not None:
-            quiet += doubts(self.class_sizes_, self.class_size_intervals_[:, 0], names)
+            # The lower ends of class_size_intervals_, without the table of all probabilities.
+            arm, reached = self.solution_.arm, self.solution_.arm >= 0
+            sure = np.bincount(arm[reached], self.confidence_[reached], len(names))
+            quiet += doubts(self.class_sizes_, sure / max(int(reached.sum()), 1), names)
         self.remarks_ = loud + quiet
         return loud
 

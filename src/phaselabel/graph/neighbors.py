@@ -421,7 +421,7 @@ def _by_shortlists(task: SearchTask, recall: float, insist: bool) -> tuple[Neare
         reached = search.rehearse(settings)
         if reached >= recall or settings.exhaustive:
             nearest = search.search(settings)
-            return nearest, f"shortlist ({settings})", search.recall(nearest)
+            return nearest, f"shortlist ({settings})", search.trial.recall(nearest)
         log.info("Recall %.4f is below %.4f with %s: searching harder.", reached, recall, settings)
         settings = settings.harder()
     log.info("Recall %.4f would need %s: comparing all rows is sooner done.", recall, settings)

@@ -153,7 +153,7 @@ class ShortlistSearch:
         """The recall of these settings on the trial queries."""
         nearest = self.task.empty()
         self._answer(self.trial.for_measuring()[0], settings, nearest)
-        return self.recall(nearest)
+        return self.trial.recall(nearest)
 
     def search(self, settings: Settings) -> Nearest:
         """Open the nearest cells, list the nearest rows in the projection, and sort them by true distance."""
@@ -167,10 +167,6 @@ class ShortlistSearch:
             self._answer(rows, settings, nearest)
             task.tick(len(rows))
         return nearest
-
-    def recall(self, nearest: Nearest) -> float:
-        """The share of true neighbours found, for trial queries that were not used to choose the settings."""
-        return self.trial.recall(nearest)
 
     def _answer(self, rows: NDArray[np.int64], settings: Settings, nearest: Nearest) -> None:
         """Search for the neighbours of some queries."""
