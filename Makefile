@@ -7,8 +7,10 @@ BIN := .venv/bin
 demo: .venv/demo.stamp
 	$(BIN)/python examples/three_moons.py --out out
 
+# Two workers of one thread each; one that has no tests left takes some from the other. WORKERS=0: one process.
+WORKERS ?= 2
 test: .venv/test.stamp
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 lint: .venv/lint.stamp .venv/test.stamp
 	$(BIN)/ruff check .

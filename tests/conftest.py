@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 
+import numba
 import pytest
 from hypothesis import settings
 
@@ -13,6 +14,9 @@ pytest_plugins = ("driving", "clusters")
 
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # one of several workers, which have a core each
+    numba.set_num_threads(1)  # a test of threads may ask for as many as there are cores
 
 
 @pytest.fixture(scope="session")

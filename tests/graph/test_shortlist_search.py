@@ -48,14 +48,17 @@ def test_the_same_bits_for_any_number_of_threads():
     import numba
 
     X = cloud(d=90)
-    first = nearest_neighbors(X, 10, method="shortlist")
-    faiss.omp_set_num_threads(1)
-    numba.set_num_threads(1)
+    before = faiss.omp_get_max_threads(), numba.get_num_threads()
+    found = []
     try:
-        second = nearest_neighbors(X, 10, method="shortlist")
+        for threads in (1, numba.config.NUMBA_NUM_THREADS):
+            faiss.omp_set_num_threads(threads)
+            numba.set_num_threads(threads)
+            found.append(nearest_neighbors(X, 10, method="shortlist"))
     finally:
-        faiss.omp_set_num_threads(numba.config.NUMBA_NUM_THREADS)
-        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        faiss.omp_set_num_threads(before[0])
+        numba.set_num_threads(before[1])
+    first, second = found
     np.testing.assert_array_equal(first.indices, second.indices)
     np.testing.assert_array_equal(first.distances, second.distances)
 

@@ -116,7 +116,7 @@ def test_same_bits_for_any_number_of_threads(digits, digits_graph, monkeypatch):
     before = numba.get_num_threads()
     found = []
     try:
-        for threads in range(1, before + 1):
+        for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
             numba.set_num_threads(threads)
             found.append(pl.minimize(digits_graph, labels, max_iter=60, tol=0))
     finally:
