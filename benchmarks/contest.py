@@ -6,6 +6,7 @@ the rows without a label. Settings were chosen on draws from 1000 on, never on t
 """
 
 import argparse
+import json
 import time
 import warnings
 
@@ -175,6 +176,12 @@ def overview(lines):
     return rows
 
 
+def kept_peers(draws):
+    """The peers' means of the last report, by set and number of labels: their code has not changed."""
+    lines = json.loads((ROOT / "benchmarks" / "results" / "contest.json").read_text())["results"]
+    return {(line["set"], line["labels"]): [line["peers"]] for line in lines if line["draws"] == draws}
+
+
 def single(lines):
     """The contender with the best mean over all sets, and that mean."""
     everywhere = [peer for peer in PEERS if all(peer in line["peers"] for line in lines)]
@@ -225,14 +232,18 @@ def main():
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--records", default="out/contest", help="where finished draws are kept")
     parser.add_argument("--recorded", action="store_true", help="measure nothing, take what is recorded")
+    parser.add_argument(
+        "--keep-peers", action="store_true", help="take the other contenders from the last report"
+    )
     parser.add_argument("--no-report", action="store_true", help="print only")
     options = parser.parse_args()
     records, lines = Records(options.records, not options.recorded), []
+    kept = kept_peers(options.draws) if options.keep_peers else {}
     for name in options.sets:
         s = None if options.recorded else load(name)
         for per_class in options.labels:
             seeds = {seed: f"{name}-{per_class}-{seed}" for seed in range(options.draws)}
-            peers = records.all(
+            peers = kept.get((name, per_class)) or records.all(
                 {seed: f"peers-{stem}" for seed, stem in seeds.items()},
                 lambda seed, s=s, n=per_class: peer(s, n, seed), (),
             )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from phaselabel.evidence.pool import Figures
 
@@ -17,17 +18,22 @@ NEARLY_ALL = 0.95
 #: Hidden labels from which on the figures are quoted.
 ENOUGH_LABELS = 20
 
+#: Unless at least this share of the labels is right with the probability ``SURE``, that is worth a word.
+MOSTLY_RIGHT, SURE = 0.75, 0.975
+
 #: A class is worth a word if more than this share of all rows is probably put into it by mistake.
 MUCH_MISTAKEN = 0.15
 
 
 def advice(figures: Figures) -> list[str]:
-    """Sentences about what the graph and the columns contribute, where one of them adds nothing.
+    """Sentences about how many labels may be wrong, and about the graph or columns that add nothing.
 
     Examples
     --------
-    >>> advice(Figures(0.84, 0.61, 0.84, 100))[0][:28]
+    >>> advice(Figures(0.94, 0.61, 0.94, 100))[0][:28]
     'The graph adds nothing here:'
+    >>> advice(Figures(0.9, 0.9, 0.9, 10))[0][:40]
+    'Of 10 labels hidden in turn 90% were fou'
     >>> advice(Figures(None, None, None, 0))[0][:29]
     'No class has two known labels'
     """
@@ -36,6 +42,23 @@ def advice(figures: Figures) -> list[str]:
             "No class has two known labels, so none could be hidden to see how good these labels are: "
             "neither the accuracy nor the sizes of the classes are known; label a second row of each class."
         ]
+    return _uncertain(figures) + _superfluous(figures)
+
+
+def _uncertain(figures: Figures) -> list[str]:
+    """A sentence where hidden labels leave it open whether most labels are right."""
+    n, share = figures.n_hidden, figures.together or 0.0
+    low = float(betaincinv(share * n, (1 - share) * n + 1, 1 - SURE)) if share > 0 else 0.0
+    high = float(betaincinv(share * n + 1, (1 - share) * n, SURE)) if share < 1 else 1.0
+    if low >= MOSTLY_RIGHT:
+        return []
+    return [
+        f"Of {n} labels hidden in turn {share:.0%} were found, so between {low:.0%} and {high:.0%} of "
+        "the rows of a class may be right on average, and class sizes are as uncertain; label more rows."
+    ]
+
+
+def _superfluous(figures: Figures) -> list[str]:
     rows, graph, together = figures.rows, figures.graph, figures.together
     if rows is None or graph is None or together is None or figures.n_hidden < ENOUGH_LABELS:
         return []

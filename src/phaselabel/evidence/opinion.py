@@ -271,18 +271,20 @@ def pool_opinion(
         together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
         turns.append(pooled(sampled[turn], w[sampling], c))
     figures = Figures.of(held, kinds, folds, together)
-    logits = by_rows + by_graph + bias.astype(np.float32)
+    logits, doubt = by_rows + by_graph + bias.astype(np.float32), tempering(len(judged))
     if sizes.exact:
         offsets, trust = offsets_for_sizes(logits[sample] if len(sample) else logits, sizes), 1.0
     elif np.median(np.bincount(labels[folds.known], minlength=n_classes)) < LEAST_FOR_SIZES:
         offsets, trust = np.zeros(n_classes), 0.0
     else:
-        trust = trust_in_sizes([*turns, pooled(sampled[-1], weights[sampling], bias)], folds.n_dealt)
-        offsets = trust * likely_offsets(logits[sample]) if trust > 0 else np.zeros(n_classes)
+        # The EM takes probabilities at their word, so it gets the tempered ones.
+        turns.append(pooled(sampled[-1], weights[sampling], bias))
+        trust = trust_in_sizes([doubt * turn for turn in turns], folds.n_dealt)
+        offsets = trust / doubt * likely_offsets(doubt * logits[sample]) if trust > 0 else np.zeros(n_classes)
     logits += offsets.astype(np.float32)
     offsets = offsets + bias
     q = np.exp(log_softmax(logits, axis=1))
-    sure = np.exp(log_softmax(np.float32(tempering(len(judged))) * logits, axis=1))
+    sure = np.exp(log_softmax(np.float32(doubt) * logits, axis=1))
     from_graphs = part[~of_rows].sum() / max(part.sum(), 1e-30)
     voice = min(MOST_VOICE, 1 / max(from_graphs, 1e-30))
 
