@@ -71,6 +71,22 @@ def test_values_of_any_magnitude(factor, evidence):
     np.testing.assert_allclose(large.predict(X[:5] + 0.01) / factor, small.predict(X[:5] + 0.01), atol=1e-9)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("factor", [2.0**-990, 2.0**960])
+def test_columns_of_any_magnitude(factor):
+    X, _, y = few_values(n=120)
+    usual, other = GraphRegressor().fit(X, y), GraphRegressor().fit(factor * X, y)
+    np.testing.assert_allclose(other.transduction_, usual.transduction_, atol=1e-9)
+    np.testing.assert_allclose(other.predict(factor * X[:5] * 1.01), usual.predict(X[:5] * 1.01), atol=1e-9)
+    assert np.isfinite(usual.predict_uncertainty(np.full((1, 3), 1e100))).all()
+
+
+@pytest.mark.parametrize("fidelity", ["a", [1], None, True, np.ones((1, 1, 1)), np.nan])
+def test_a_fidelity_that_is_no_number(fidelity):
+    with pytest.raises(ValueError, match="fidelity must be a positive number"):
+        GraphRegressor(fidelity=fidelity).fit([[0.0], [1.0], [2.0]], [0.0, np.nan, 1.0])
+
+
 def test_far_values_are_kept():
     X, _, y = few_values()
     far = GraphRegressor(evidence=None).fit(X, y + 1e9)

@@ -1,16 +1,14 @@
 """Rows and a few known values in, a value and an uncertainty for every row out."""
 
-import warnings
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.optimize import nnls
-from scipy.sparse.linalg import cg
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -18,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from phaselabel.estimators.harmonic import Held, harmonic
 from phaselabel.graph import Graph, nearest_neighbors, similarity_graph
 from phaselabel.graph.neighbors import check_n_neighbors
 from phaselabel.graph.table_checks import as_float
@@ -35,6 +34,9 @@ TURNS = 5
 #: A known value is held at most this many times as firmly as its neighbours hold it: more is no difference.
 FIRMEST = 1e10
 
+#: Units of a column beyond which a row is no farther away for a model; trees compute in single precision.
+FARTHEST = 1e30
+
 #: The name of the graph's own values among the experts.
 GRAPH = "graph"
 
@@ -47,6 +49,26 @@ def row_models() -> dict[str, Any]:
         "trees": ExtraTreesRegressor(60, min_samples_leaf=2, random_state=0),
         "boosting": HistGradientBoostingRegressor(random_state=0, max_iter=60, min_samples_leaf=5),
     }
+
+
+@dataclass(frozen=True)
+class ColumnUnits:
+    """Columns of any magnitude in units in which models neither overflow nor round to zero."""
+
+    middle: NDArray[np.float64]
+    half: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray[Any]) -> Self:
+        """The units in which the rows lie between -1 and 1; powers of two round nothing."""
+        low, high = X.min(axis=0) / 2.0, X.max(axis=0) / 2.0
+        reach = high.astype(np.float64) - low
+        return cls(np.asarray(low + high, np.float64), 2.0 ** np.frexp(np.where(reach > 0, reach, 1))[1])
+
+    def apply(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Rows in these units; beyond ``FARTHEST`` of them all are equally far."""
+        with np.errstate(over="ignore"):
+            return np.clip((X - self.middle) / self.half, -FARTHEST, FARTHEST)
 
 
 class GraphRegressor(RegressorMixin, BaseEstimator):
@@ -152,10 +174,13 @@ class GraphRegressor(RegressorMixin, BaseEstimator):
         models = row_models() if asked else {}
         self._experts: dict[str, Any] = {}
         values = {GRAPH: self._extended(scaled, known)}
+        if asked:
+            self._columns = ColumnUnits.of(X)
+        rows = self._columns.apply(X) if asked else X
         for name, model in models.items():
-            self._experts[name] = model.fit(X[known], scaled[known])
-            values[name] = model.predict(X)
-        self.weights_, self._error = self._weighed(X, scaled, known)
+            self._experts[name] = model.fit(rows[known], scaled[known])
+            values[name] = model.predict(rows)
+        self.weights_, self._error = self._weighed(rows, scaled, known)
         self._graph_values = values[GRAPH]
         found, apart = _pooled(values, self.weights_)
         firm = min(self.fidelity, FIRMEST)
@@ -169,7 +194,8 @@ class GraphRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f"affinity must be 'nearest_neighbors' or 'precomputed'; got {self.affinity!r}.")
         if self.evidence not in ("auto", None):
             raise ValueError(f"evidence must be 'auto' or None; got {self.evidence!r}.")
-        if not 0 < self.fidelity < np.inf:
+        number = isinstance(self.fidelity, Real) and not isinstance(self.fidelity, bool | np.bool_)
+        if not number or not 0 < self.fidelity < np.inf:
             raise ValueError(f"fidelity must be a positive number; got {self.fidelity!r}.")
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
@@ -250,28 +276,14 @@ class GraphRegressor(RegressorMixin, BaseEstimator):
 
     def _extended(self, y: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The values that the graph gives to all rows; NaN in components without a known value."""
-        degrees = self.graph_.degrees.astype(np.float64)
-        firm = min(self.fidelity, FIRMEST)
-        pull = np.where(known, firm * np.maximum(degrees, 1e-12), 0.0)
         here = np.flatnonzero(self.graph_.reached(known))
-        diagonal = (degrees + pull)[here]
         weights = self.graph_.weights.astype(np.float64)[here][:, here]
-        start = np.where(known, np.nan_to_num(y), 0.0)[here]
-        # The correction of the known values has moderate numbers, however firmly these are held.
-        rest = weights @ start - degrees[here] * start
-        root = np.sqrt(np.maximum(diagonal, 1e-300))
-        scaling = sparse.diags_array(1 / root)
-        system = scaling @ (sparse.diags_array(diagonal) - weights) @ scaling
-        found, info = cg(system, rest / root, rtol=1e-10, maxiter=10_000)
-        if info:
-            warnings.warn(
-                f"The values have not converged after {info} steps; the graph has long paths without a known "
-                "value. Give more values, or raise n_neighbors.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        weights.data /= weights.data.max(initial=np.finfo(np.float64).tiny)
+        degrees = np.asarray(weights.sum(axis=1)).ravel()
+        firm = min(self.fidelity, FIRMEST)
+        pull = np.where(known[here], firm * np.where(degrees > 0, degrees, 1.0), 0.0)
         out = np.full(len(y), np.nan)
-        out[here] = start + found / root
+        out[here] = harmonic(Held(weights, pull, np.where(known, y, 0.0)[here]))
         return out
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -330,7 +342,8 @@ class GraphRegressor(RegressorMixin, BaseEstimator):
         total = weights.sum(axis=1)
         found = (weights * np.nan_to_num(values)).sum(axis=1) / np.where(total > 0, total, 1)
         said = {GRAPH: np.where(total > 0, found, np.nan)}
-        said |= {name: model.predict(X) for name, model in self._experts.items()}
+        rows = self._columns.apply(X) if self._experts else X
+        said |= {name: model.predict(rows) for name, model in self._experts.items()}
         pooled, apart = _pooled(said, self.weights_)
         seen = neighbors.distances[:, 0] == 0
         own = (self.transduction_[neighbors.indices[:, 0]] / self._scale - self._units[0]) / self._units[1]

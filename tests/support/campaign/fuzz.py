@@ -2,7 +2,7 @@
 
 Inputs of all subjects run in turns in one child process, thousands one after another. A child that dies or
 stands still is replaced; the input that ended it is kept. Inputs are numbered, so that a campaign goes on
-where the last one ended (``--state``).
+where the last one ended (``--state``), or tries numbers that no other has tried (``--first``).
 """
 
 import argparse
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
@@ -39,6 +40,7 @@ def main() -> int:
         "--failures", type=Path, default=Path("out/fuzz"), help="where failing inputs are kept"
     )
     parser.add_argument("--state", type=Path, help="a file with the counts, read and written")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first input of each subject")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
     subjects = all_subjects()
@@ -47,7 +49,7 @@ def main() -> int:
         print("\n".join(names))
         return 0
     arguments.failures.mkdir(parents=True, exist_ok=True)
-    state = Tally(arguments.state)
+    state = Tally(arguments.state, arguments.first)
     end = time.time() + 60 * arguments.minutes
     scratch = Path(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
     try:
@@ -69,12 +71,12 @@ def main() -> int:
 class Tally:
     """Counts by subject: inputs, accepted, refused, misbehaved, and children that ended by a signal."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._path, self.place, self.seconds = path, 0, 0.0
+    def __init__(self, path: Path | None, first: int = 0) -> None:
+        self._path, self.first, self.place, self.seconds = path, first, 0, 0.0
         self.counts: dict[str, Counter[str]] = {}
         if path is not None and path.exists():
             kept = json.loads(path.read_text(encoding="utf-8"))
-            self.seconds, self.place = kept["seconds"], kept.get("place", 0)
+            self.seconds, self.place, self.first = kept["seconds"], kept["place"], kept["first"]
             self.counts = {name: Counter(count) for name, count in kept["counts"].items()}
 
     def of(self, name: str) -> Counter[str]:
@@ -86,7 +88,8 @@ class Tally:
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             draft = self._path.with_suffix(".draft")
-            kept = {"seconds": round(self.seconds), "place": self.place, "counts": self.counts}
+            kept: dict[str, Any] = {"seconds": round(self.seconds), "first": self.first, "place": self.place}
+            kept["counts"] = self.counts
             draft.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
             draft.replace(self._path)
 
@@ -113,7 +116,7 @@ def run_child(names: list[str], deadline: float, state: Tally, failures: Path, s
     with tempfile.NamedTemporaryFile(dir=scratch) as file, open(scratch / "errors", "w+b") as errors:
         file.write(HEAD.pack(state.place % len(names)))
         for name in names:
-            file.write(PROGRESS.pack(state.of(name)["inputs"], 0, 0))
+            file.write(PROGRESS.pack(state.first + state.of(name)["inputs"], 0, 0))
         file.flush()
         progress = mmap.mmap(file.fileno(), 0)
         words = [str(deadline), file.name, str(failures), str(scratch / "room"), *names]
@@ -131,13 +134,13 @@ def run_child(names: list[str], deadline: float, state: Tally, failures: Path, s
         for at, name in enumerate(names):
             count = state.of(name)
             number, accepted, refused = PROGRESS.unpack_from(progress, HEAD.size + PROGRESS.size * at)
-            done = number - count["inputs"]
+            done = number - state.first - count["inputs"]
             count.update(inputs=done, accepted=accepted, refused=refused, failed=done - accepted - refused)
     state.seconds += time.time() - start
     state.place = place + 1
     if child.returncode != 0:
         count = state.of(names[place])
-        data = input_of(all_subjects()[names[place]], count["inputs"])
+        data = input_of(all_subjects()[names[place]], state.first + count["inputs"])
         reason = "stood still" if stood_still else _signal_name(child.returncode)
         keep_failure(failures, names[place], data, f"the process ended: {reason}", said)
         count.update(inputs=1, failed=1, signals=1)
