@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         type=_count,
         metavar="N",
-        help="runs of each experiment (default: 100; 50 for cows and mnist)",
+        help="runs of each experiment (default: 100; 10 for cows, 20 for mnist)",
     )
     parser.add_argument(
         "--out",
