@@ -1,3 +1,5 @@
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 import phaselabel as pl
+from phaselabel.cli import main
 from tablefiles import write_customers
 
 #: The fixtures that drive the studio in a browser, and that start a cluster.
@@ -52,6 +55,22 @@ def run(tmp_path):
             timeout=300,
             **options,
         )
+
+    return call
+
+
+@pytest.fixture
+def command(tmp_path):
+    """The command in this process, which spares loading all libraries again; what `run` returns."""
+
+    def call(*words):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.chdir(tmp_path), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = main([str(word) for word in words])
+            except SystemExit as end:  # --help
+                code = end.code
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
     return call
 

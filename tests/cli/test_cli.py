@@ -1,4 +1,4 @@
-"""The command as a process on bad files: one clear sentence, exit code 1, nothing written, nothing lost."""
+"""Bad files: one clear sentence, exit code 1, nothing written, nothing lost."""
 
 import os
 import signal
@@ -53,11 +53,11 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_tables_get_one_sentence(case, run, tmp_path):
+def test_bad_tables_get_one_sentence(case, command, tmp_path):
     content, words, message = BAD[case]
     path = tmp_path / "t.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    done = run("label", path, *words, "--quiet")
+    done = command("label", path, *words, "--quiet")
     assert done.returncode == 1
     assert message in done.stderr
     assert done.stderr.startswith("phaselabel label: ")
@@ -66,24 +66,24 @@ def test_bad_tables_get_one_sentence(case, run, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.npy", "t.npz", "t.jsonl", "t.csv", "t.xlsx"])
-def test_a_file_that_is_not_what_its_name_says(name, run, tmp_path):
+def test_a_file_that_is_not_what_its_name_says(name, command, tmp_path):
     path = tmp_path / name
     if name == "t.csv":
         pq.write_table(pa.table({"x": [1, 2], "k": ["a", "b"]}), path)
     else:
         path.write_text(GOOD)
-    done = run("label", path, "--label", "k")
+    done = command("label", path, "--label", "k")
     assert done.returncode == 1
     assert name in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_encodings_and_other_separators(run, tmp_path):
+def test_encodings_and_other_separators(command, tmp_path):
     text = GOOD.replace(",a\n", ",Bär\n").replace(",", ";")
     (tmp_path / "t.csv").write_bytes(text.encode("latin-1"))
     words = ("label", "t.csv", "--label", "k", "--delimiter", ";", "--encoding", "latin-1", "--features", "x")
-    done = run(*words)
+    done = command(*words)
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "t_labelled.csv").read_bytes().decode("latin-1").splitlines()
     assert lines[1].startswith("0;0;Bär;Bär;")
@@ -112,14 +112,14 @@ def test_without_pyarrow_it_says_what_to_install(tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--model", "--report", "--out"])
-def test_force_never_removes_a_folder_or_a_device(option, run, tmp_path):
+def test_force_never_removes_a_folder_or_a_device(option, command, tmp_path):
     (tmp_path / "t.csv").write_text(GOOD)
     (tmp_path / "thesis" / "chapters.csv").mkdir(parents=True)
     (tmp_path / "thesis" / "chapters.csv" / "one.tex").write_text("three years")
     (tmp_path / "link.csv").symlink_to(tmp_path / "thesis" / "chapters.csv")
     for target in ("thesis/chapters.csv", "link.csv", "/dev/null"):
         words = [option, target] if option != "--out" or target != "/dev/null" else [option, "/dev/full"]
-        done = run("label", "t.csv", "--label", "k", *words, "--force", "--quiet")
+        done = command("label", "t.csv", "--label", "k", *words, "--force", "--quiet")
         assert done.returncode == 1
         assert done.stderr.count("\n") == 1
         assert any(
@@ -130,7 +130,7 @@ def test_force_never_removes_a_folder_or_a_device(option, run, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "t.csv", "thesis"]
 
 
-def test_full_disk_leaves_nothing(run, tmp_path):
+def test_full_disk_leaves_nothing(command, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
@@ -141,12 +141,12 @@ def test_full_disk_leaves_nothing(run, tmp_path):
     try:
         path = tmp_path / "customers.csv"
         write_customers(path)
-        done = run("label", path, "--label", "segment", "--out", disk / "o.csv")
+        done = command("label", path, "--label", "segment", "--out", disk / "o.csv")
         assert done.returncode == 1
         assert "no space left on the disk" in done.stderr
         assert "Traceback" not in done.stderr
         assert list(disk.iterdir()) == []
-        done = run("label", path, "--label", "segment", "--out", "o.csv", "--model", disk / "model")
+        done = command("label", path, "--label", "segment", "--out", "o.csv", "--model", disk / "model")
         assert done.returncode == 1
         assert "no space left on the disk" in done.stderr
         assert list(disk.iterdir()) == []

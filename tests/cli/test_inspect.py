@@ -8,14 +8,14 @@ import pytest
 from phaselabel.cli import main
 
 
-def test_a_model_saved_from_python_is_inspected(run, tmp_path, digits):
+def test_a_model_saved_from_python_is_inspected(command, tmp_path, digits):
     from phaselabel import GinzburgLandauClassifier
 
     X, y = digits
     GinzburgLandauClassifier().fit(X[:300], np.where(np.arange(300) < 60, y[:300], -1)).save(
         tmp_path / "m.zip"
     )
-    done = run("inspect", "m.zip", "--report", "r.html")
+    done = command("inspect", "m.zip", "--report", "r.html")
     assert done.returncode == 0, done.stderr
     assert "accuracy" in done.stderr
     assert "What went in" not in (tmp_path / "r.html").read_text(encoding="utf-8")

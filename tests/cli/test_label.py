@@ -1,4 +1,4 @@
-"""The command as a process on good files: what comes out, and that nothing that went in is lost."""
+"""Good files: what comes out, and that nothing that went in is lost."""
 
 import json
 
@@ -103,7 +103,7 @@ def newsgroup(n, seed=0):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "arrow"])
-def test_newsgroup_text_survives_the_round_trip(run, tmp_path, kind):
+def test_newsgroup_text_survives_the_round_trip(command, tmp_path, kind):
     bodies, truth, given = newsgroup(200)
     table = pa.table({"body": bodies, "topic": given})
     path, out = tmp_path / f"posts.{kind}", tmp_path / f"posts_labelled.{kind}"
@@ -114,7 +114,7 @@ def test_newsgroup_text_survives_the_round_trip(run, tmp_path, kind):
             file.write_table(table)
     else:
         path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table.to_pylist()))
-    done = run("label", path, "--text", "body", "--label", "topic")
+    done = command("label", path, "--text", "body", "--label", "topic")
     assert done.returncode == 0, done.stderr
     assert "text         words counted (TF-IDF), cosine: body" in done.stderr
     if kind == "jsonl":
@@ -128,14 +128,14 @@ def test_newsgroup_text_survives_the_round_trip(run, tmp_path, kind):
     assert rows[0]["topic_reached"] is True
 
 
-def test_arrays_with_labels_from_another_file(run, tmp_path, digits):
+def test_arrays_with_labels_from_another_file(command, tmp_path, digits):
     X, y = digits
     np.save(tmp_path / "x.npy", X.astype(np.float32))
     rng = np.random.default_rng(0)
     (tmp_path / "y.csv").write_text(
         "label\n" + "\n".join(str(k) if rng.random() < 0.1 else "" for k in y) + "\n"
     )
-    done = run("label", "x.npy", "--labels", "y.csv", "--out", "o.parquet", "--json")
+    done = command("label", "x.npy", "--labels", "y.csv", "--out", "o.parquet", "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     facts = json.loads(done.stdout)
@@ -148,13 +148,13 @@ def test_arrays_with_labels_from_another_file(run, tmp_path, digits):
     few = np.arange(0, len(y), 9)
     lines = [f"{row},{y[row]}" for row in few]
     (tmp_path / "few.csv").write_text("row,digit\n" + "\n".join(lines) + "\n")
-    done = run("label", "x.npy", "--labels", "few.csv", "--out", "o.npz", "--quiet")
+    done = command("label", "x.npy", "--labels", "few.csv", "--out", "o.npz", "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     with np.load(tmp_path / "o.npz") as found:
         assert np.mean(found["label_predicted"] == y.astype(str)) > 0.9
 
 
-def test_labels_by_row_number_are_checked(run, tmp_path):
+def test_labels_by_row_number_are_checked(command, tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(20, 3)))
     for lines, message in (
         ("0,a\n1,b\n0,b", "row 0 more than once"),
@@ -162,33 +162,33 @@ def test_labels_by_row_number_are_checked(run, tmp_path):
         ("0,a\n20,b", "speaks of row 20; the table has rows 0 to 19"),
     ):
         (tmp_path / "few.csv").write_text(f"row,k\n{lines}\n")
-        done = run("label", "x.npy", "--labels", "few.csv")
+        done = command("label", "x.npy", "--labels", "few.csv")
         assert done.returncode == 1
         assert message in done.stderr
 
 
-def test_semicolons_and_decimal_commas(run, tmp_path):
+def test_semicolons_and_decimal_commas(command, tmp_path):
     rows = [f"{k * 9 + i / 7:.2f};{'ab'[k] if i < 3 else ''}" for i in range(20) for k in (0, 1)]
     (tmp_path / "t.csv").write_text("x;k\n" + "\n".join(rows).replace(".", ",") + "\n")
-    done = run("label", "t.csv", "--label", "k", "--delimiter", ";", "--decimal", ",", "--neighbors", 4)
+    done = command("label", "t.csv", "--label", "k", "--delimiter", ";", "--decimal", ",", "--neighbors", 4)
     assert done.returncode == 0, done.stderr
     assert [row.split(";")[2] for row in (tmp_path / "t_labelled.csv").read_text().splitlines()[1:]] == [
         "a", "b",
     ] * 20  # fmt: skip
 
 
-def test_archive_with_minus_one_for_unlabelled(run, tmp_path, digits):
+def test_archive_with_minus_one_for_unlabelled(command, tmp_path, digits):
     X, y = digits
     given = np.where(np.arange(len(y)) % 10 == 0, y, -1)
     np.savez(tmp_path / "d.npz", x=X, y=given)
-    done = run("label", "d.npz", "--label", "y", "--out", "o.csv")
+    done = command("label", "d.npz", "--label", "y", "--out", "o.csv")
     assert done.returncode == 0, done.stderr
     rows = rows_of(tmp_path / "o.csv")
     assert rows[0] == ["y", "y_predicted", "y_confidence", "y_reached"]
     assert np.mean([int(row[1]) == k for row, k in zip(rows[1:], y)]) > 0.9
 
 
-def test_missing_numbers_are_refused_or_filled(run, customers, tmp_path):
+def test_missing_numbers_are_refused_or_filled(command, customers, tmp_path):
     path, truth = customers
     rows = rows_of(path)
     rng = np.random.default_rng(0)
@@ -197,36 +197,36 @@ def test_missing_numbers_are_refused_or_filled(run, customers, tmp_path):
         if rng.random() < 0.1:
             text = text.replace(f",{row[3]},{row[4]},", f",,{row[4]},")
     path.write_text(text, encoding="utf-8")
-    refused = run("label", path, "--label", "segment")
+    refused = command("label", path, "--label", "segment")
     assert refused.returncode == 1
     assert "--impute median" in refused.stderr
     assert list(tmp_path.iterdir()) == [path]
-    done = run("label", path, "--label", "segment", "--impute", "median", "--scale", "robust")
+    done = command("label", path, "--label", "segment", "--impute", "median", "--scale", "robust")
     assert done.returncode == 0, done.stderr
     assert "numbers filled with the median" in done.stderr
     after = rows_of(tmp_path / "customers_labelled.csv")
     assert np.mean([row[7] == name for row, name in zip(after[1:], truth)]) > 0.9
 
 
-def test_existing_files_are_not_replaced(run, customers, tmp_path):
+def test_existing_files_are_not_replaced(command, customers, tmp_path):
     path, _ = customers
     (tmp_path / "o.csv").write_text("precious")
-    done = run("label", path, "--label", "segment", "--out", "o.csv")
+    done = command("label", path, "--label", "segment", "--out", "o.csv")
     assert done.returncode == 1
     assert "--force" in done.stderr
     assert (tmp_path / "o.csv").read_text() == "precious"
-    assert run("label", path, "--label", "segment", "--out", "o.csv", "--force").returncode == 0
+    assert command("label", path, "--label", "segment", "--out", "o.csv", "--force").returncode == 0
     assert (tmp_path / "o.csv").read_text() != "precious"
-    again = run("label", "o.csv", "--label", "segment")
+    again = command("label", "o.csv", "--label", "segment")
     assert again.returncode == 1
     assert "'segment_predicted' already" in again.stderr
 
 
-def test_rows_that_no_label_reaches_are_empty(run, tmp_path):
+def test_rows_that_no_label_reaches_are_empty(command, tmp_path):
     lines = [f"{x},{label}" for x, label in zip(range(5), ["a", "", "", "", "b"])]
     lines += [f"{1000 + x}," for x in range(5)]
     (tmp_path / "t.csv").write_text("x,k\n" + "\n".join(lines) + "\n")
-    done = run("label", "t.csv", "--label", "k", "--evidence", "none", "--neighbors", 2)
+    done = command("label", "t.csv", "--label", "k", "--evidence", "none", "--neighbors", 2)
     assert done.returncode == 0, done.stderr
     assert "note         5 of 10 rows have no label" in done.stderr
     assert "Traceback" not in done.stderr

@@ -82,7 +82,7 @@ def test_arrays_and_folders_say_what_is_compared(tmp_path, digit_file, pictures)
 # -- text files that are not quite ordinary
 
 
-def test_a_table_is_read_as_the_options_say(tmp_path, run):
+def test_a_table_is_read_as_the_options_say(tmp_path):
     text = "größe;breite\n" + "\n".join(f"{i},5;{i % 3}" for i in range(30))
     (tmp_path / "t.csv").write_text(text, encoding="latin-1")
     reading = {"delimiter": ";", "encoding": "latin-1", "decimal": ",", "header": True}
@@ -90,11 +90,11 @@ def test_a_table_is_read_as_the_options_say(tmp_path, run):
     assert list(items.recipe.roles) == ["größe", "breite"]
 
 
-def test_options_that_an_error_advises_exist(tmp_path, run):
+def test_options_that_an_error_advises_exist(tmp_path, command):
     (tmp_path / "t.csv").write_bytes("größe,breite\n1,2\n3,4\n".encode("latin-1"))
-    done = run("studio", "t.csv", "--no-browser")
+    done = command("studio", "t.csv", "--no-browser")
     assert "--encoding" in done.stderr
-    help_text = run("studio", "--help").stdout
+    help_text = command("studio", "--help").stdout
     for option in ("--delimiter", "--encoding", "--decimal", "--no-header", "--date", "--text", "--drop"):
         assert option in help_text
 
@@ -154,21 +154,21 @@ def test_a_label_that_a_folder_does_not_have_is_refused(pictures):
 # -- the exported model
 
 
-def test_predict_opens_the_exported_model_of_an_array(tmp_path, digit_file, digits, answering, run):
+def test_predict_opens_the_exported_model_of_an_array(tmp_path, digit_file, digits, answering, command):
     workspace = answering(read_items(digit_file), list("0123456789"))
     for row in range(30):
         workspace.act("answer", {"rows": [row], "class": int(digits[1][row]) + 1})
     (tmp_path / "model.zip").write_bytes(workspace.export("model.zip"))
     np.save(tmp_path / "new.npy", digits[0][:100].astype(np.float64))
-    done = run("predict", "model.zip", digit_file, "--out", "out.csv")
+    done = command("predict", "model.zip", digit_file, "--out", "out.csv")
     assert done.returncode == 0, done.stderr
     found = pyarrow.csv.read_csv(tmp_path / "out.csv")["label_predicted"].to_numpy()
     assert np.mean(found == digits[1]) > 0.8
 
 
-def test_predict_opens_the_exported_model_of_a_table(tmp_path, answering, run):
+def test_predict_opens_the_exported_model_of_a_table(tmp_path, answering, command):
     write_customers(tmp_path / "c.csv")
     workspace = answering(read_items(tmp_path / "c.csv", label="segment"))
     (tmp_path / "model.zip").write_bytes(workspace.export("model.zip"))
-    done = run("predict", "model.zip", "c.csv", "--out", "out.csv")
+    done = command("predict", "model.zip", "c.csv", "--out", "out.csv")
     assert done.returncode == 0, done.stderr
