@@ -50,6 +50,10 @@ class _Parallel:
     The size of the arrays alone decides which one runs, never the number of threads, because the two may
     differ in the last bit: the compiler groups their sums differently. A forked child always runs the
     serial one.
+
+    For the same reason the process that compiles the parallel flavour may differ in the last bit from those
+    that load it. numba compiles the loop by itself, then links a copy into the kernel and optimises it once
+    more. Both have the same name: the process that compiles runs the first, the cache keeps the second.
     """
 
     def __init__(self, function: Kernel, fastmath: set[str]) -> None:
