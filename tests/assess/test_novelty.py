@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import block_diag
 
-from phaselabel import GinzburgLandauClassifier
+from phaselabel import GinzburgLandauClassifier, Graph
 from phaselabel.assess.novelty import far_rows
 from phaselabel.datasets import sample_labels
 
@@ -34,6 +35,14 @@ def test_their_confidence_is_low(without_zero, digits):
 def test_nothing_is_said_where_every_class_has_labels(digits, digits_graph):
     for draw in range(3):
         assert not far_rows(digits_graph, sample_labels(digits[1], 20, random_state=draw)).any()
+
+
+def test_a_small_component_may_have_no_label_by_chance():
+    sizes = [300, 20, 60]
+    graph = Graph.from_weights(block_diag([np.ones((size, size)) for size in sizes]))
+    labels = np.full(sum(sizes), -1, np.int32)
+    labels[:30] = np.arange(30) % 2  # random rows: 1.6 would be in the second component, 4.7 in the third
+    assert far_rows(graph, labels).nonzero()[0].tolist() == list(range(320, 380))
 
 
 def test_few_labels_say_nothing(digits_graph):

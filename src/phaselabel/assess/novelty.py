@@ -15,6 +15,10 @@ FEWEST_LABELS = 10
 #: A far row is visited at least this much less (in e-folds) than the remotest of the hidden labels.
 MARGIN = 0.5
 
+#: A component without a label is far if this many of the labels would be in it on average, were they random
+#: rows: then none of them is there with the probability e⁻³, about 5 %.
+EXPECTED_LABELS = 3.0
+
 #: A group of far rows is worth a word from this share of the rows on, and from this number.
 LEAST_SHARE, LEAST_ROWS = 0.02, 5
 
@@ -55,8 +59,17 @@ def far_rows(graph: Graph, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
         hidden[turn == t] = labels_near(graph, shown, len(shown))[known[turn == t]]
     remotest = max(float(hidden.min()), 1e-6)
     far = labels_near(graph, known, len(known)) < remotest * np.exp(-MARGIN)
-    far &= labels < 0
+    far &= (labels < 0) & ~_missed_by_chance(graph, known)
     return far if far.sum() >= max(LEAST_ROWS, LEAST_SHARE * len(labels)) else nowhere
+
+
+def _missed_by_chance(graph: Graph, known: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """The rows of components that have no label, and are so small that chance explains it."""
+    component = np.asarray(graph.components)
+    sizes = np.bincount(component)
+    small = sizes * len(known) <= EXPECTED_LABELS * len(component)
+    small[component[known]] = False
+    return np.asarray(small[component])
 
 
 def novelty_remark(far: NDArray[np.bool_] | None) -> list[str]:
