@@ -1,6 +1,19 @@
 import numpy as np
+from scipy import ndimage
 
-from phaselabel.segmentation.opinion import MOST_ROWS, Expert, fitting_rows, form_opinion, stroke_folds
+from phaselabel import Segmenter
+from phaselabel.segmentation.grid import Touching
+from phaselabel.segmentation.opinion import (
+    MOST_ROWS,
+    N_HIDDEN_TREES,
+    N_TREES,
+    Expert,
+    Trees,
+    fitting_rows,
+    form_opinion,
+    grain,
+    stroke_folds,
+)
 
 
 def test_whole_strokes_are_hidden_and_every_class_keeps_one():
@@ -42,3 +55,53 @@ def test_models_are_fitted_to_some_marks_of_every_class():
     labels = np.array([0] * (MOST_ROWS + 50) + [1] * 3 + [-1] * 10, np.int32)
     counts = np.bincount(labels[fitting_rows(labels)])
     assert counts.tolist() == [MOST_ROWS, 3]
+
+
+def test_grain_is_the_share_of_touching_pairs_that_differ():
+    grid = Touching.of([np.zeros((4, 6, 1), np.float32)]).graph(np.arange(24), 24)
+    row, column = np.divmod(np.arange(24), 6)
+
+    def table(classes):
+        return np.log(np.array([[0.5, 0.5], [0.9, 0.1], [0.1, 0.9]], np.float32)[classes])
+
+    assert grain(grid, table(1 + (row + column) % 2)) == 1
+    assert grain(grid, table(np.ones(24, int))) == 0
+    halves = np.where(column >= 3, 2, 1)
+    assert grain(grid, table(halves)) == 4 / (4 * 5 + 3 * 6)
+    assert grain(grid, table(np.where(column == 3, 0, halves))) == 0  # a walk that has not reached the border
+    assert grain(grid, table(np.zeros(24, int))) == 0
+
+
+def test_trees_grown_with_marks_held_back_join_the_last_ones(monkeypatch):
+    from phaselabel.evidence.row_models import Forest
+
+    grown = []
+    fit = Forest.fit
+
+    def counted(X, y, n_classes, n_trees, **options):
+        grown.append((n_trees, options["seed"]))
+        return fit(X, y, n_classes, n_trees, **options)
+
+    monkeypatch.setattr(Forest, "fit", counted)
+    rows = np.arange(20, dtype=np.float32)[:, None]
+    labels = np.where(np.arange(20) < 10, 0, 1).astype(np.int32)
+    trees = Trees(rows, 2, extra=False)
+    held = trees(labels, np.array([1, 18]))
+    assert held.argmax(axis=1).tolist() == [0, 1]
+    assert (trees(labels, None).argmax(axis=1) == labels).all()
+    assert grown == [(N_HIDDEN_TREES, 0), (N_TREES - N_HIDDEN_TREES, 1)]
+
+
+def test_textures_count_where_patches_are_grainy():
+    rng = np.random.default_rng(0)
+    fine, coarse = rng.normal(size=(48, 96)), ndimage.gaussian_filter(rng.normal(size=(48, 96)), 3)
+    truth = np.ones((48, 96), int)
+    truth[:, 48:] = 2
+    image = np.where(truth == 1, fine, coarse / coarse.std())
+    marks = np.zeros_like(truth)
+    marks[20, 8:28], marks[30, 66:86] = 1, 2
+    model = Segmenter(patch=1).fit(image, marks)  # one pixel says nothing about its texture
+    assert model.choice_["texture"] > 0.5
+    assert np.mean(model.results_[0].labels == truth) > 0.9
+    blocks = truth + 0.02 * fine
+    assert "texture" not in Segmenter(patch=1).fit(blocks, marks).choice_

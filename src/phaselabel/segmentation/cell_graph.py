@@ -1,6 +1,6 @@
 """The looks and places of cells in, the graph of like and of touching cells out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +8,15 @@ from scipy import sparse
 
 from phaselabel.graph import Graph, nearest_neighbors, similarity_graph
 from phaselabel.segmentation.features import distinct_rows
+from phaselabel.segmentation.frames import texture_columns
 from phaselabel.segmentation.grid import joined
 from phaselabel.segmentation.images import Images
 
 #: The share of true neighbours that the search must find; more of them changes the result very little.
 RECALL = 0.9
+
+#: Neighbours of a vertex in the graph of like textures.
+TEXTURE_NEIGHBORS = 10
 
 #: The weight of touching cells in the graph, beside that of like cells.
 TOUCHING_SHARE = 0.3
@@ -45,6 +49,7 @@ class CellGraph:
     grid: Graph
     scales: NDArray[np.float32]
     places: NDArray[np.float32]
+    _made: list[Graph] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -70,6 +75,15 @@ class CellGraph:
         if len(unique) < len(rows):
             scales, places = _means(scales, vertices), _means(places, vertices)
         return cls(position, vertices, graph, looks, grid, scales, places)
+
+    def texture_graph(self) -> Graph:
+        """Every vertex joined to those with the most similar textures; made when it is first needed."""
+        if not self._made:
+            rows = self.scales[:, texture_columns(self.scales.shape[1])]
+            deviation = rows.std(axis=0)
+            rows = (rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+            self._made.append(_like(rows, TEXTURE_NEIGHBORS, None))
+        return self._made[0]
 
 
 def _like(rows: NDArray[np.float32], n_neighbors: int, scale_neighbor: int | None) -> Graph:

@@ -18,6 +18,9 @@ from phaselabel.segmentation.scales import N_TEXTURES, SIGMAS, multi_scale, n_fa
 #: Colours are compared in CIELAB, or as they are.
 Color = Literal["auto", "lab", "bands"]
 
+#: Gaussians of at least this width see the texture around a cell instead of the cell.
+WIDE_SIGMA = 4.0
+
 #: The weights that position="auto" chooses from.
 POSITIONS = (0.2, 0.4, 0.8)
 
@@ -83,12 +86,27 @@ class Looks:
 
     def near_columns(self, n_columns: int) -> int:
         """How many of the first columns of :meth:`scales` describe a cell and its near surroundings."""
-        if self.ready:
-            return n_columns
-        # All columns are the bands, those of the texture, and as many for every width.
-        n_widths = len(SIGMAS) + 1
-        n_bands = (n_columns - N_TEXTURES - n_far_columns(0) * n_widths) // (n_widths + 1)
-        return n_columns - n_far_columns(n_bands)
+        return n_columns if self.ready else n_columns - n_far_columns(n_bands_of(n_columns))
+
+
+def n_bands_of(n_columns: int) -> int:
+    """The number of bands, from that of all columns: bands, textures, and as many for every width."""
+    n_widths = len(SIGMAS) + 1
+    return (n_columns - N_TEXTURES - n_far_columns(0) * n_widths) // (n_widths + 1)
+
+
+def texture_columns(n_columns: int) -> NDArray[np.intp]:
+    """The columns of :meth:`Looks.scales` that tell textures apart: strengths, and the wider Gaussians.
+
+    Examples
+    --------
+    >>> texture_columns(1 + 6 + 5 * 4).tolist()
+    [1, 2, 3, 4, 5, 6, 15, 16, 17, 18, 19, 20, 21, 22]
+    """
+    n_bands = n_bands_of(n_columns)
+    first, width = n_bands + N_TEXTURES, n_far_columns(n_bands)
+    wide = [first + k * width + np.arange(width) for k, sigma in enumerate(SIGMAS) if sigma >= WIDE_SIGMA]
+    return np.concatenate([np.arange(n_bands, first), *wide])
 
 
 @dataclass(frozen=True, eq=False)

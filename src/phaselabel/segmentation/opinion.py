@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from phaselabel.evidence.folds import ENOUGH_HIDDEN, MOST_FOLDS, Folds
+from phaselabel.evidence.folds import MOST_FOLDS, Folds
 from phaselabel.evidence.opinion import start_from
 from phaselabel.evidence.pool import fitted_weights
 from phaselabel.evidence.propagation import harmonic
@@ -28,11 +28,23 @@ GRAPH_WEIGHT = 0.4
 #: The prior weight of the walk from cell to touching cell, and of the trees that know the place.
 WALK_WEIGHT, PLACE_WEIGHT = 0.5, 0.2
 
+#: The prior weight of the walk on the graph of like textures, where patches are grainy.
+TEXTURE_WEIGHT = 0.8
+
+#: The grain from which textures count, and that from which they have their full weight.
+GRAINS = (0.02, 0.05)
+
+#: Cells that a walk hardly reaches have no grain: two classes differ by less than this.
+LEAST_MARGIN = 0.02
+
 #: Marks at a mean distance of more than this, in longer sides, say nothing about places.
 NEAR = 0.08
 
-#: The number of trees in a forest.
-N_TREES = 50
+#: The number of trees in a forest, all together, and in one with marks held back.
+N_TREES, N_HIDDEN_TREES = 50, 15
+
+#: Folds are hidden one after the other until this many strokes have been hidden.
+ENOUGH_STROKES = 150
 
 #: A model is fitted to at most this many marked cells of a class.
 MOST_ROWS = 2000
@@ -81,10 +93,12 @@ def experts_of(
     places: NDArray[np.float32],
     looks: Graph,
     grid: Graph,
+    labels: NDArray[np.int32],
     n_classes: int,
     *,
     n_near: int,
     near: bool,
+    texture: Callable[[], Graph] | None = None,
 ) -> list[Expert]:
     """The experts of an image, or of several.
 
@@ -96,45 +110,99 @@ def experts_of(
         Where every vertex is.
     looks, grid : Graph
         The graph of like vertices, and that of touching ones.
+    labels : ndarray of int32, shape (n,)
+        The classes of the marked vertices, -1 elsewhere.
     n_classes : int
         K.
     n_near : int
         How many of the first columns of ``scales`` describe the near surroundings.
     near : bool
         Whether marks are so near everywhere that the place of a vertex says something.
+    texture : callable, optional
+        Makes the graph of vertices with like textures, if it is needed.
 
     Returns
     -------
     list of Expert
-        Models of the looks, a walk on the graph of like vertices; with ``near`` also a walk on the other
-        graph and trees that know the place.
+        Models of the looks, a walk on the graph of like vertices; where that is grainy also a walk on the
+        graph of like textures; with ``near`` also a walk on the grid and trees that know the place.
     """
 
-    def forest(rows: NDArray[np.float32], extra: bool) -> Callable[..., Table]:
-        def ask(labels: NDArray[np.int32], wanted: NDArray[np.intp] | None) -> Table:
-            some = fitting_rows(labels)
-            model = Forest.fit(rows[some], labels[some], n_classes, N_TREES, extra=extra)
-            return np.asarray(model.log_probabilities(rows if wanted is None else rows[wanted]), np.float32)
-
-        return ask
-
-    def walk(graph: Graph) -> Callable[..., Table]:
-        def ask(labels: NDArray[np.int32], wanted: NDArray[np.intp] | None) -> Table:
-            table = harmonic(graph, labels, n_classes)
-            return table if wanted is None else table[wanted]
-
-        return ask
-
+    likeness = Walk(looks, n_classes)
     experts = [
-        Expert("forest", "looks", LOOKS_WEIGHT / 2, forest(scales[:, :n_near], False)),
-        Expert("extra trees", "looks", LOOKS_WEIGHT / 2, forest(scales, True)),
-        Expert("likeness", "graph", GRAPH_WEIGHT, walk(looks)),
+        Expert("forest", "looks", LOOKS_WEIGHT / 2, Trees(scales[:, :n_near], n_classes, extra=False)),
+        Expert("extra trees", "looks", LOOKS_WEIGHT / 2, Trees(scales, n_classes, extra=True)),
+        Expert("likeness", "graph", GRAPH_WEIGHT, likeness),
     ]
+    if texture is not None:
+        weight = texture_weight(grain(grid, likeness(labels, None)))
+        if weight > 0:
+            experts.append(Expert("texture", "texture", weight, Walk(texture(), n_classes)))
     if near:
         placed = np.concatenate([scales, places], axis=1)
-        experts.append(Expert("touching", "grid", WALK_WEIGHT, walk(grid)))
-        experts.append(Expert("placed trees", "place", PLACE_WEIGHT, forest(placed, True)))
+        experts.append(Expert("touching", "grid", WALK_WEIGHT, Walk(grid, n_classes)))
+        experts.append(Expert("placed trees", "place", PLACE_WEIGHT, Trees(placed, n_classes, extra=True)))
     return experts
+
+
+class Trees:
+    """A forest of some rows; the trees that were grown with marks held back join the last ones."""
+
+    def __init__(self, rows: NDArray[np.float32], n_classes: int, *, extra: bool) -> None:
+        self._rows, self._n_classes, self._extra = rows, n_classes, extra
+        self._grown: list[Forest] = []
+
+    def __call__(self, labels: NDArray[np.int32], wanted: NDArray[np.intp] | None) -> Table:
+        """Log-probabilities of the wanted rows, or of all."""
+        some, turn = fitting_rows(labels), len(self._grown)
+        n_trees = (
+            N_HIDDEN_TREES if wanted is not None else max(N_TREES - turn * N_HIDDEN_TREES, N_HIDDEN_TREES)
+        )
+        model = Forest.fit(
+            self._rows[some], labels[some], self._n_classes, n_trees, extra=self._extra, seed=turn
+        )
+        if wanted is not None:
+            self._grown.append(model)
+            return np.asarray(model.log_probabilities(self._rows[wanted]), np.float32)
+        return np.asarray(Forest.joined([*self._grown, model]).log_probabilities(self._rows), np.float32)
+
+
+class Walk:
+    """The harmonic solution on a graph; the answer to the last labels is kept."""
+
+    def __init__(self, graph: Graph, n_classes: int) -> None:
+        self._graph, self._n_classes = graph, n_classes
+        self._labels: NDArray[np.int32] | None = None
+
+    def __call__(self, labels: NDArray[np.int32], wanted: NDArray[np.intp] | None) -> Table:
+        """Log-probabilities of the wanted rows, or of all."""
+        if self._labels is not labels:
+            self._labels, self._table = labels, harmonic(self._graph, labels, self._n_classes)
+        return self._table if wanted is None else self._table[wanted]
+
+
+def grain(grid: Graph, table: Table) -> float:
+    """The share of touching pairs that differ in class: large where patches do not tell classes apart."""
+    indptr, indices, _ = grid.csr
+    ranked = np.sort(np.exp(table), axis=1)
+    # Class -1: the walk has not reached the vertex.
+    decided = ranked[:, -1] - ranked[:, -2] >= LEAST_MARGIN
+    classes = np.where(decided, table.argmax(axis=1), -1)
+    first, second = np.repeat(classes, np.diff(indptr)), classes[indices]
+    both = (first >= 0) & (second >= 0)
+    return float(np.mean((first != second)[both])) if both.any() else 0.0
+
+
+def texture_weight(share: float) -> float:
+    """The prior weight of textures where so large a share of the touching pairs differ.
+
+    Examples
+    --------
+    >>> texture_weight(0.02), texture_weight(0.2)
+    (0.0, 0.8)
+    """
+    low, high = GRAINS
+    return TEXTURE_WEIGHT * min(max((share - low) / (high - low), 0.0), 1.0)
 
 
 def form_opinion(
@@ -214,7 +282,7 @@ def stroke_folds(labels: NDArray[np.int32], groups: NDArray[np.int64], n_classes
     size = np.bincount(fold[fold >= 0], minlength=n) if n > 1 else np.zeros(0, int)
     # Pixels of one stroke say the same thing: strokes are counted, not pixels.
     n_strokes = sum(map(len, strokes))
-    enough = min(ENOUGH_HIDDEN, n_strokes)
+    enough = min(ENOUGH_STROKES, n_strokes)
     per_fold = n_strokes / max(n, 1)
     used = min(n, int(np.ceil(enough / max(per_fold, 1)))) if size.sum() else 0
     return Folds(labels, n_classes, known, np.where(fold < used, fold, -1), n if used else 0, used)

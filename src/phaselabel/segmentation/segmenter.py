@@ -424,9 +424,11 @@ class Segmenter:
             net.places,
             net.looks,
             net.grid,
+            known,
             n_classes,
             n_near=self._images.looks.near_columns(net.scales.shape[1]),
             near=marked.distance <= NEAR,
+            texture=None if self._images.looks.ready else net.texture_graph,
         )
         strokes = marked.strokes(self._frames, net.vertices, net.graph.n_vertices)
         return form_opinion(experts, known, strokes, n_classes)
