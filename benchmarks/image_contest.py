@@ -20,6 +20,9 @@ REPORTED = range(int(os.environ.get("PHASELABEL_DRAWS", "2")))
 #: What decides our labels here; a change makes our records anew.
 CODE = [*LABELLING, "evidence/*", "segmentation/*"]
 
+#: Truths with fewer points on outlines between judged pixels have no boundary F.
+LEAST_OUTLINE = 200
+
 OURS = "phaselabel, defaults"
 
 #: Where finished draws are kept.
@@ -37,7 +40,7 @@ def boundary_f(labels, truth, reach=2):
         return edge
 
     ours, theirs = outline(labels), outline(truth)
-    if not theirs.any():
+    if theirs.sum() < LEAST_OUTLINE:
         return np.nan
     if not ours.any():
         return 0.0
