@@ -84,6 +84,11 @@ class Looks:
         features = multi_scale(bands)
         return np.concatenate([flat, features.reshape(len(flat), -1)], axis=1)
 
+    @property
+    def has_textures(self) -> bool:
+        """Whether wide windows describe textures: those of pictures do, not those of cubes."""
+        return not self.ready and not self.directions.size
+
     def near_columns(self, n_columns: int) -> int:
         """How many of the first columns of :meth:`scales` describe a cell and its near surroundings."""
         return n_columns if self.ready else n_columns - n_far_columns(n_bands_of(n_columns))

@@ -428,7 +428,7 @@ class Segmenter:
             n_classes,
             n_near=self._images.looks.near_columns(net.scales.shape[1]),
             near=marked.distance <= NEAR,
-            texture=None if self._images.looks.ready else net.texture_graph,
+            texture=net.texture_graph if self._images.looks.has_textures else None,
         )
         strokes = marked.strokes(self._frames, net.vertices, net.graph.n_vertices)
         return form_opinion(experts, known, strokes, n_classes)
