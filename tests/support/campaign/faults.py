@@ -68,6 +68,12 @@ def commands() -> list[Command]:
         Command("label parquet", _table, [*label, "--out", "o.parquet"], ("o.parquet",)),
         Command("predict", _model, ["predict", "m0", "new.csv", "--out", "p.csv", *quiet], ("p.csv",)),
         Command(
+            "query",
+            _table,
+            ["query", *label[1:], "-n", "5", "--out", "ask.csv"],
+            ("ask.csv",),
+        ),
+        Command(
             "segment", _picture, ["segment", "p.png", "--points", "p.csv", "--out", "s", "--quiet"], ("s",)
         ),
         Command("save", _seed, ["!save", "."], ("model", "model.zip", "graph.npz")),
