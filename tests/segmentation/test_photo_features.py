@@ -5,7 +5,7 @@ from PIL import Image
 
 from phaselabel.segmentation import photo_features as module
 from phaselabel.segmentation.photo_features import photo_features, simple_features
-from text_models import save_onnx
+from text_models import save_onnx, write_mean_model
 
 
 @pytest.fixture(autouse=True)
@@ -18,14 +18,6 @@ def stripes(turned=False, dark=0):
     pixels = np.full((64, 64, 3), dark, np.uint8)
     pixels[np.arange(64) % 8 < 4] = 255
     return pixels.swapaxes(0, 1) if turned else pixels
-
-
-def write_mean_model(path, side=8):
-    """A vision model that answers the mean of each channel."""
-    pixels = helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, side, side])
-    out = helper.make_tensor_value_info("out", TensorProto.FLOAT, ["n", 3])
-    nodes = [helper.make_node("ReduceMean", ["pixels"], ["out"], axes=[2, 3], keepdims=0)]
-    save_onnx(path, nodes, [pixels], [out], {})
 
 
 def test_directions_of_edges_tell_pictures_of_the_same_colours_apart():

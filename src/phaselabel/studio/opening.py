@@ -48,6 +48,8 @@ def open_workspace(
         raise FileNotFoundError(f"There is no file or folder {source}; check the name and where you are.")
     drawing = mode == "drawing" or (mode is None and source.suffix.lower() in PICTURES and source.is_file())
     path = Path(project) if project else source.absolute().with_name(f"{source.absolute().name}.studio")
+    if drawing and options.get("embed") is not None:
+        raise ValueError("--embed is for answering questions about texts and pictures; leave it out here.")
     if drawing and source.is_dir():
         return open_album(source, pictures_in(source), _read_picture, path, publish, MAX_PIXELS)
     if drawing:
@@ -95,11 +97,12 @@ def _open_folder(
     source: Path, path: Path, about: dict[str, str], options: dict[str, Any]
 ) -> tuple[Items, Project]:
     """Open a folder, whose pictures may have changed since the last time."""
-    if not path.exists():
-        items = read_items(source, **options)  # before a file is made: the folder may have no pictures
+    # Before a file is made: the folder may have no pictures.
+    items = None if path.exists() else read_items(source, **options)
     project = Project(path, about)
     try:
-        items = read_items(source, earlier=json.loads(project.load("pictures", "[]")), **options)
+        if items is None:
+            items = read_items(source, earlier=json.loads(project.load("pictures", "[]")), **options)
         assert isinstance(items, FolderItems)
         # Earlier studios stored a digest of the folder, and refused it after any change.
         if project.source.get("content") not in (None, items.old_fingerprint):

@@ -76,7 +76,7 @@ def test_a_column_that_looks_like_labels_is_left_out_and_that_is_said(tmp_path, 
 def test_arrays_and_folders_say_what_is_compared(tmp_path, digit_file, pictures):
     assert "64 numbers" in about(read_items(digit_file))
     assert "8 × 8" in about(read_items(digit_file))
-    assert "32 × 32" in about(read_items(pictures))
+    assert "compared by: simple colours and textures" in about(read_items(pictures))
 
 
 # -- text files that are not quite ordinary

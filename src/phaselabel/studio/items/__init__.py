@@ -1,6 +1,6 @@
 """A table, an array or a folder of pictures in; the features and a view of every item out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ MAX_ITEMS = 500_000
 def read_items(
     path: Path, *, label: str | None = None, features: Sequence[str] = (), drop: Sequence[str] = (),
     text: Sequence[str] = (), date: Sequence[str] = (), impute: str | None = None, shape: str | None = None,
-    reading: Mapping[str, Any] | None = None, earlier: Sequence[str] = (),
+    reading: Mapping[str, Any] | None = None, earlier: Sequence[str] = (), embed: str | None = None,
+    prepare: Callable[[Any, Any], None] | None = None, stage: Callable[..., Any] | None = None,
 ) -> Items:  # fmt: skip
     """Read the items of a source.
 
@@ -38,6 +39,13 @@ def read_items(
         How to read a text file: options of :func:`~phaselabel.io.tables.open_table`.
     earlier : sequence of str
         The pictures of earlier openings of a folder.
+    embed : str, optional
+        The ONNX file of a model for the pictures of a folder; simple colours and textures by default.
+    prepare : callable, optional
+        Is called with a table and the recipe of its features before they are computed; ``phaselabel studio
+        --embed`` names the model for texts there.
+    stage : callable, optional
+        ``stage(name, total, unit)`` is entered around long work, and its ``update`` is called.
 
     Returns
     -------
@@ -45,11 +53,13 @@ def read_items(
         The items.
     """
     if path.is_dir():
-        items: Items = FolderItems(path, label, earlier)
+        items: Items = FolderItems(path, label, earlier, embed, stage)
     elif path.suffix.lower() in (".npy", ".npz"):
+        if embed is not None:
+            raise ValueError(f"{path.name} has numbers already; --embed is for texts and pictures.")
         items = ArrayItems(path, features[0] if features else None, label, shape)
     else:
-        items = TableItems(path, label, features, drop, text, date, impute, reading or {})
+        items = TableItems(path, label, features, drop, text, date, impute, reading or {}, prepare)
     if len(items) < 2:
         raise ValueError(f"{path.name} has {len(items)} items; there is nothing to ask about.")
     if len(items) > MAX_ITEMS:

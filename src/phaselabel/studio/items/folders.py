@@ -1,13 +1,15 @@
 """A folder of pictures in, the pictures as items out."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.segmentation.photo_features import SIMPLE_WORDS, photo_features
 from phaselabel.segmentation.pictures import import_pillow, open_picture
 from phaselabel.studio.items.source import NO_LABEL, Items, png
 
@@ -22,9 +24,6 @@ FILE_COLUMNS = ("file", "filename", "file_name", "image", "picture", "path", "na
 
 #: ``--label`` with this value takes the names of the folders inside the folder as labels.
 SUBFOLDERS = "folder"
-
-#: Pictures are compared at this many pixels a side.
-COMPARED_SIDE = 32
 
 #: Pictures are shown with at most this many pixels a side.
 SHOWN_SIDE = 640
@@ -44,6 +43,10 @@ class FolderItems(Items):
         The column of a table in the folder, or "folder" for the names of the folders inside it.
     earlier : sequence of str
         The pictures of earlier openings. They keep their place in the journal; new ones follow them.
+    embed : str, optional
+        The ONNX file of a vision model; by default simple colours and textures are compared.
+    stage : callable, optional
+        ``stage(name, total, unit)`` is entered around the reading of the pictures.
 
     Attributes
     ----------
@@ -51,44 +54,41 @@ class FolderItems(Items):
         All pictures that the journal knows, also those that are gone.
     """
 
-    def __init__(self, path: Path, label: str | None = None, earlier: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: Path, label: str | None = None, earlier: Sequence[str] = (), embed: str | None = None,
+        stage: Callable[..., Any] | None = None,
+    ) -> None:  # fmt: skip
+        if embed == "":
+            raise ValueError("--embed needs the ONNX file of a vision model for pictures; name it.")
         self.title, self.notes, self.label = path.name, [], label or "label"
         self.fingerprint = "folder"
-        files, rows = self._read(path, _listed(path, label), earlier)
+        listed = _listed(path, label)
+        with nullcontext() if stage is None else stage("looking", len(listed), "picture") as bar:
+            files, self.X = self._read(path, listed, earlier, embed, bar)
         self.names = list(dict.fromkeys([*earlier, *files]))
         number = {name: k for k, name in enumerate(self.names)}
         self.ids = [number[name] for name in files]
         self._paths = [path / name for name in files]
         self._files = files
-        self.X = np.array(rows, np.float32)
         self.old_fingerprint = _old_fingerprint(self._paths)
-        size = f"{COMPARED_SIDE} × {COMPARED_SIDE}"
-        self.description = [("compared by", f"the colours of the pictures at {size} pixels")]
+        self.description = [("compared by", f"vectors of {Path(embed).name}" if embed else SIMPLE_WORDS)]
         self.known_labels = self._labels(path, label) if label else {}
         if earlier:
             self._note_changes(set(earlier), set(files))
 
     def _read(
-        self, path: Path, listed: list[str], earlier: Sequence[str]
-    ) -> tuple[list[str], list[NDArray[np.float32]]]:
+        self, path: Path, listed: list[str], earlier: Sequence[str], embed: str | None, bar: Any
+    ) -> tuple[list[str], NDArray[np.float32]]:
         """Read the pictures, those of earlier openings first; note those that can't be read."""
         known = set(earlier)
         present = set(listed)
         order = [n for n in earlier if n in present] + [n for n in listed if n not in known]
-        files, rows, unreadable = [], [], []
-        for name in order:
-            try:
-                rows.append(_small(path / name))
-                files.append(name)
-            except (OSError, ValueError) as error:
-                unreadable.append(f"{name} ({error})")
-        if not rows:
-            raise ValueError(f"No picture in {path} can be read: {unreadable[0]}.")
-        if unreadable:
-            n = len(unreadable)
+        rows, readable, refused = photo_features([path / name for name in order], embed, bar)
+        if refused:
+            n = len(refused)
             left_out = "1 file can't be read and is" if n == 1 else f"{n} files can't be read and are"
-            self.notes.append(f"{left_out} left out: {unreadable[0]}.")
-        return files, rows
+            self.notes.append(f"{left_out} left out: {refused[0].rstrip('.')}.")
+        return [order[k] for k in readable], rows
 
     def _note_changes(self, before: set[str], now: set[str]) -> None:
         new, gone = len(now - before), len(before - now)
@@ -167,20 +167,6 @@ def _table_labels(path: Path, label: str) -> tuple[str, dict[str, str]]:
         f"{path.name} has no table with the columns file and {label}; put one beside the pictures, or take "
         f"the names of folders inside it as labels with --label {SUBFOLDERS}."
     )
-
-
-def _small(file: Path) -> NDArray[np.float32]:
-    """The colours of a picture at the size at which pictures are compared."""
-    image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
-    try:
-        with open_picture(file) as picture:
-            _check_pixels(picture)
-            picture.draft("RGB", (4 * COMPARED_SIDE, 4 * COMPARED_SIDE))
-            upright = ops.exif_transpose(picture).convert("RGB")
-            small = upright.resize((COMPARED_SIDE, COMPARED_SIDE), image_module.Resampling.BOX)
-    except image_module.DecompressionBombError as error:
-        raise ValueError(str(error)) from None
-    return np.asarray(small, np.float32).ravel() / np.float32(255)
 
 
 def _check_pixels(picture: Any) -> None:

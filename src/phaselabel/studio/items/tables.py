@@ -1,7 +1,7 @@
 """A table in, its rows or texts as items out."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ class TableItems(Items):
     def __init__(
         self, path: Path, label: str | None, features: Sequence[str], drop: Sequence[str],
         text: Sequence[str], date: Sequence[str], impute: str | None, reading: Mapping[str, Any],
+        prepare: Callable[[Any, Any], None] | None = None,
     ) -> None:  # fmt: skip
         from phaselabel.io import tables
 
@@ -61,6 +62,8 @@ class TableItems(Items):
                 f"Column {name!r} looks like labels, so items are not compared by it; start from these "
                 f"labels with --label {name}, or name the columns to compare with --features."
             )
+        if prepare is not None:
+            prepare(self.table, self.recipe)
         self.description = list(tables.describe(self.recipe, self.columns))
         self.X = checked_features(self.recipe.fit_transform(self.table), path)
         self._text = list(text)
