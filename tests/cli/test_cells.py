@@ -25,9 +25,17 @@ def test_a_file_of_cells_is_labelled(path, capsys):
     done = anndata.read_h5ad(path.with_name("cells_labelled.h5ad"))
     assert done.obs["cell_type_predicted"].tolist() == ["B", "T"] * 30
     assert done.uns["cell_type_phaselabel"]["use"] == "X_pca"
+    assert not done.obs["cell_type_novel"].any()
     out = path.with_name("cells.csv")
     assert main(["label", str(path), "--label", "cell_type", "--out", str(out)]) == 0
     assert pd.read_csv(out)["cell_type_predicted"].tolist() == ["B", "T"] * 30
+
+
+def test_cells_without_a_label_are_counted(path, capsys):
+    assert main(["label", str(path), "--label", "cell_type", "--abstain-below", "1"]) == 0
+    said = capsys.readouterr().err
+    assert "no label" in said
+    assert "nan" not in said
 
 
 def test_what_is_wrong_is_said(path, capsys):

@@ -65,6 +65,24 @@ def test_unsure_cells_get_no_label_if_wished():
     assert adata.obs["type_predicted"].isna().equals(unsure)
 
 
+def test_a_kind_that_nobody_labelled_is_noticed():
+    adata = cells(n=300, labelled=60)
+    adata.obs["type"] = adata.obs["type"].cat.remove_categories("T")
+    pl.annotate(adata, "type")
+    novel, truth = adata.obs["type_novel"], adata.obs["truth"]
+    assert novel[truth == "T"].mean() > 0.9
+    assert novel[truth != "T"].mean() < 0.05
+    assert adata.obs["type_confidence"][novel].max() <= 0.5
+    assert adata.uns["type_phaselabel"]["n_novel"] == novel.sum()
+    assert any("look like none" in remark for remark in adata.uns["type_phaselabel"]["remarks"])
+    reference, query = cells(n=300, labelled=300), cells(seed=1, labelled=0)
+    reference = reference[reference.obs["truth"] != "T"].copy()
+    pl.annotate(query, "type", reference=reference)
+    assert query.obs["type_novel"][query.obs["truth"] == "T"].mean() > 0.9
+    pl.annotate(adata, "type", abstain_below=0.6)
+    assert adata.obs["type_predicted"][novel].isna().all()
+
+
 def test_words_for_no_label_and_what_is_refused():
     adata = cells()
     adata.obs["type"] = adata.obs["type"].cat.add_categories("Unknown").fillna("Unknown")

@@ -58,9 +58,11 @@ def run(arguments: argparse.Namespace) -> None:
                 adata.write_h5ad(part, compression="gzip")
         for remark in done["remarks"]:
             console.note(remark)
-        found = adata.obs[f"{arguments.label}_predicted"].value_counts(dropna=False)
-        counts = {str(label): int(count) for label, count in found.items()}
-        console.say("result", ", ".join(f"{label} {count:,}" for label, count in counts.items()))
+        found = adata.obs[f"{arguments.label}_predicted"]
+        counts = {str(label): int(count) for label, count in found.value_counts().items()}
+        without = [f"no label {int(found.isna().sum()):,}"] if found.isna().any() else []
+        each = [f"{label} {count:,}" for label, count in counts.items()]
+        console.say("result", ", ".join(each + without))
         console.say("wrote", str(out))
         console.finish(out=str(out), cells=adata.n_obs, predicted=counts, **done)
 

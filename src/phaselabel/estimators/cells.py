@@ -57,8 +57,9 @@ def annotate(
     Returns
     -------
     AnnData or None
-        With ``copy=True`` the copy. The columns ``<key>_predicted`` (a category, missing where no label is
-        given) and ``<key>_confidence`` are in ``obs``; what was done is in ``uns["<key>_phaselabel"]``.
+        With ``copy=True`` the copy. New columns of ``obs``: ``<key>_predicted`` (a category, missing where
+        no label is given), ``<key>_confidence``, and ``<key>_novel`` (true where a cell looks like none of
+        the labelled ones: a kind may have no label). What was done is in ``uns["<key>_phaselabel"]``.
 
     Examples
     --------
@@ -85,13 +86,13 @@ def annotate(
     _check(labels, key)
     model = _fitted(X, graph, labels, abstain_below, options)
     start = len(labels) - adata.n_obs
-    predicted, confidence = model.transduction_[start:], model.confidence_[start:]
-    _write(adata, name, predicted, confidence, model.classes_)
+    _write(adata, name, model, start)
     adata.uns[f"{name}_phaselabel"] = {
         "use": used, "n_labels": int((labels != None).sum()),  # noqa: E711  # elementwise
         "n_reference": start, "classes": [str(c) for c in model.classes_],
         "converged": bool(model.converged_), "status": str(model.solution_.status),
-        "abstain_below": float(abstain_below or 0), "remarks": [str(r) for r in model.remarks_],
+        "abstain_below": float(abstain_below or 0), "n_novel": int(adata.obs[f"{name}_novel"].sum()),
+        "remarks": [str(r) for r in model.remarks_],
     }  # fmt: skip
     return adata if copy else None
 
@@ -176,18 +177,14 @@ def _check(labels: NDArray[np.object_], key: str) -> None:
         )
 
 
-def _write(
-    adata: Any,
-    name: str,
-    predicted: NDArray[Any],
-    confidence: NDArray[np.floating[Any]],
-    classes: NDArray[Any],
-) -> None:
+def _write(adata: Any, name: str, model: GinzburgLandauClassifier, start: int) -> None:
+    """Write the columns of the cells, whose rows follow those of a reference."""
     import pandas as pd
 
-    labelled = [label if label is not None else None for label in predicted]
-    adata.obs[f"{name}_predicted"] = pd.Categorical(labelled, categories=list(classes))
-    adata.obs[f"{name}_confidence"] = np.asarray(confidence, np.float32)
+    predicted, novel = list(model.transduction_[start:]), model.novel_
+    adata.obs[f"{name}_predicted"] = pd.Categorical(predicted, categories=list(model.classes_))
+    adata.obs[f"{name}_confidence"] = np.asarray(model.confidence_[start:], np.float32)
+    adata.obs[f"{name}_novel"] = np.zeros(adata.n_obs, bool) if novel is None else novel[start:]
 
 
 def _named(names: Any) -> str:
