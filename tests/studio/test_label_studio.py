@@ -57,6 +57,17 @@ def test_annotations_become_predictions_in_its_format(client):
     assert event(client, "PROJECT_UPDATED", 0, "fruit").status_code == 200
 
 
+def test_annotations_that_tasks_bring_along_count(client):
+    tasks = [task(k) for k in range(24)]
+    for k in range(8):
+        tasks[k]["annotations"] = [annotation("tools"), annotation(["fruit", "tools"][k % 2])]
+    tasks[8]["annotations"] = [annotation("tools") | {"was_cancelled": True}]
+    found = predictions(client, tasks)
+    assert found[0]["model_version"] == "phaselabel-8"
+    assert [one["result"][0]["value"]["choices"][0] for one in found] == ["fruit", "tools"] * 12
+    assert predictions(client, [task(0)])[0]["model_version"] == "phaselabel-8"
+
+
 def test_predictions_are_valid_for_its_own_library(client):
     interface = pytest.importorskip("label_studio_sdk.label_interface")
     objects = pytest.importorskip("label_studio_sdk.label_interface.objects")

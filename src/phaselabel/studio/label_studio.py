@@ -94,7 +94,8 @@ class Backend:
         config : str
             Its labelling configuration.
         tasks : list of dict
-            Tasks with ``id`` and ``data``.
+            Tasks with ``id`` and ``data``. Annotations that a task brings along are kept: those from before
+            the backend was connected arrive in no event.
 
         Returns
         -------
@@ -103,11 +104,12 @@ class Backend:
         """
         question = read_config(config)
         rows = [(str(task["id"]), str(task.get("data", {}).get(question.field) or "")) for task in tasks]
+        brought = [_brought(question, task) for task in tasks]
         with closing(self._open()) as file, file:
             file.executemany(
-                "insert into tasks values (?, ?, ?, null) "
-                "on conflict (project, task) do update set text = excluded.text",
-                [(project, task, text) for task, text in rows],
+                "insert into tasks values (?, ?, ?, ?) on conflict (project, task) do update "
+                "set text = excluded.text, label = coalesce(excluded.label, label)",
+                [(project, task, text, label) for (task, text), label in zip(rows, brought)],
             )
             known = file.execute(
                 "select task, text, label from tasks where project = ?", [project]
@@ -223,6 +225,12 @@ def _prediction(question: Question, label: Any, confidence: float, version: str)
         "value": {"choices": [str(label)]}, "score": confidence,
     }  # fmt: skip
     return {"result": [value], "score": confidence, "model_version": version}
+
+
+def _brought(question: Question, task: dict[str, Any]) -> str | None:
+    """The class of the last annotation that a task brings along, or None."""
+    made = [one for one in task.get("annotations") or [] if not one.get("was_cancelled")]
+    return _chosen(question, made[-1].get("result") or []) if made else None
 
 
 def _chosen(question: Question, results: list[dict[str, Any]]) -> str | None:
