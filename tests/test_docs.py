@@ -49,6 +49,13 @@ def test_python_in_the_docs_runs(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), scope)
 
 
+def test_the_first_page_shows_what_its_code_prints(capsys):
+    page = ROOT / "docs" / "index.md"
+    (block,) = blocks(page, "python")
+    exec(compile(block, str(page), "exec"), {})
+    assert capsys.readouterr().out in blocks(page, "text")
+
+
 def write_files(folder):
     """What the commands of the handbook speak of."""
     write_customers(folder / "customers.csv")
@@ -64,17 +71,24 @@ def write_files(folder):
     pq.write_table(pa.table({"body": bodies, "topic": topics}), folder / "posts.parquet")
 
 
+def without_figures(line):
+    """A line of output as it is on every machine."""
+    return re.sub(r"\d[\d.,]*", "#", line)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)
 def test_commands_in_the_docs_run(page, tmp_path, command):
     write_files(tmp_path)
     for block in blocks(page, "console"):
-        for line in block.splitlines():
-            words = line.removeprefix("$ ")
-            if not line.startswith("$ ") or words.startswith(NOT_RUN):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            words, *shown = part.splitlines()
+            if words.startswith(NOT_RUN):
                 continue
             quick = page.name != "README.md" and re.fullmatch(r"phaselabel [\w ./-]+", words)
             done = command(*words.split()[1:]) if quick else in_a_shell(words, tmp_path)
             assert done.returncode == 0, f"{words}\n{done.stderr}"
+            said = {without_figures(line) for line in (done.stdout + done.stderr).splitlines()}
+            assert not {without_figures(line) for line in shown if line.strip()} - said, words
 
 
 def in_a_shell(words, folder):
