@@ -13,8 +13,7 @@ from dask.utils import format_bytes
 from distributed import Client
 from numpy.typing import NDArray
 
-from phaselabel._kernels.flow import STATE
-from phaselabel.assess.calibration import Calibration, calibrate, confidence
+from phaselabel.assess.calibration import Calibration, calibrate
 from phaselabel.assess.hidden import rows_to_calibrate_on
 from phaselabel.distributed.build.graph import BlockedGraph, GraphSettings, build_graph
 from phaselabel.distributed.build.partition import Partition
@@ -26,6 +25,7 @@ from phaselabel.distributed.run.actor_group import ActorGroup
 from phaselabel.distributed.run.block_actor import BlockActor
 from phaselabel.distributed.run.blocked_opinion import opinion_in_blocks
 from phaselabel.distributed.run.checkpointed_rows import CheckpointedRows, state_pattern
+from phaselabel.distributed.run.confidence import believed_confidence, voted_confidence
 from phaselabel.distributed.run.known_labels import KnownLabels
 from phaselabel.distributed.run.one_worker import (
     LocalProblem,
@@ -38,6 +38,7 @@ from phaselabel.distributed.run.opinion_files import CONFIDENCE
 from phaselabel.distributed.run.peer_actor import PeerActor
 from phaselabel.distributed.run.propagation_actor import PropagationActor
 from phaselabel.distributed.run.remote_rows import RemoteRows, Round
+from phaselabel.distributed.run.spread_expert import is_spread
 from phaselabel.distributed.tasks import Progress, Tasks
 from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes, class_sizes
@@ -177,6 +178,7 @@ class Job:
         small = X.shape[0] * n_classes <= settings.policy.largest_table
         graph = build_graph(
             self._tasks, self.folder, X, settings.graph, digest, resume=self._resume,
+            in_blocks=settings.in_blocks is True,
             keep_whole=small or believing or _may_be_whole(X.shape[0], n_classes, settings),
             keep_neighbors=worker is not None,
         )  # fmt: skip
@@ -199,8 +201,9 @@ class Job:
             sharpen_blocks(self._tasks, graph.partition)
             problem = replace(_local_problem(rows, arms, n_classes, settings), evidence=settings.evidence)
             with self._actors(graph, n_classes, PropagationActor) as actors:
+                spreader = self._spreader(graph, n_classes, int(np.count_nonzero(problem.fidelity)))
                 opinion = opinion_in_blocks(
-                    self._tasks, graph.partition, actors, problem, str(settings.n_neighbors)
+                    self._tasks, graph.partition, actors, problem, str(settings.n_neighbors), spreader
                 )
             settings = replace(settings, policy=EVIDENCE)
         known = self._known_labels(graph.partition, rows, arms, settings.fidelity)
@@ -216,14 +219,13 @@ class Job:
         """The worker that solves the whole problem; None where it is solved in blocks."""
         if not _may_be_whole(graph.partition.n_rows, n_classes, settings):
             return None
-        workers = self._tasks.workers()
-        largest = max(workers, key=lambda address: (free_bytes(workers[address]), address))
+        largest, free = self._largest_worker()
         needed = needed_bytes(graph.partition.n_rows, graph.n_edges, n_classes)
-        if needed <= free_bytes(workers[largest]):
+        if needed <= free:
             return largest
         message = (
             f"A worker needs {format_bytes(needed)} of free memory to solve this as a local fit does, and "
-            f"the largest has {format_bytes(int(free_bytes(workers[largest])))}"
+            f"the largest has {format_bytes(int(free))}"
         )
         if settings.in_blocks is False or settings.sizes(n_classes).exact:
             raise ValueError(f"{message}; give one worker a larger memory_limit.")
@@ -237,9 +239,8 @@ class Job:
         searched = longest_rung(n) if several else _n_neighbors(n, settings, several)
         if not _may_be_whole(n, n_classes, settings):
             return None, False
-        workers = self._tasks.workers()
-        largest = max(workers, key=lambda address: (free_bytes(workers[address]), address))
-        needed, free = needed_for_evidence(n, searched, n_classes, width), free_bytes(workers[largest])
+        largest, free = self._largest_worker()
+        needed = needed_for_evidence(n, searched, n_classes, width)
         if needed <= free:
             return largest, several
         message = (
@@ -250,6 +251,26 @@ class Job:
             raise ValueError(f"{message}; give one worker a larger memory_limit.")
         log.warning("%s: evidence is formed in blocks, on the graph of 10 neighbours.", message)
         return None, False
+
+    def _spreader(self, graph: BlockedGraph, n_classes: int, n_labels: int) -> str | None:
+        """The worker that spreads labels; None where they are many, or the graph is too large for one."""
+        n = graph.partition.n_rows
+        if not is_spread(n, n_labels, n_classes):
+            return None
+        (largest, free), needed = self._largest_worker(), needed_bytes(n, graph.n_edges, n_classes)
+        if needed <= free:
+            return largest
+        log.warning(
+            "Few labels are spread by a worker with %s of free memory, and the largest has %s: they are not "
+            "spread.", format_bytes(needed), format_bytes(int(free)),
+        )  # fmt: skip
+        return None
+
+    def _largest_worker(self) -> tuple[str, float]:
+        """The worker with most free memory, and how much that is."""
+        workers = self._tasks.workers()
+        largest = max(workers, key=lambda address: (free_bytes(workers[address]), address))
+        return largest, free_bytes(workers[largest])
 
     @contextmanager
     def _actors(
@@ -308,7 +329,7 @@ class Job:
         partition, states = outcome.graph.partition, state_pattern("flow", outcome.solution.n_iter)
         if outcome.opinion is not None:
             outcome.confidence = partition.as_dask_array(
-                CONFIDENCE, np.float64, _believed_confidence, states, n_classes, rows, arms
+                CONFIDENCE, np.float64, believed_confidence, states, n_classes, rows, arms
             )
             return
         if outcome.in_blocks:
@@ -320,7 +341,7 @@ class Job:
             calibration = calibrate_on_one_worker(self._tasks, partition, problem, states, SHARES, worker)
         outcome.calibration = calibration
         outcome.confidence = partition.as_dask_array(
-            SHARES, np.float64, _confidence, states, calibration, n_classes, rows, arms
+            SHARES, np.float64, voted_confidence, states, calibration, n_classes, rows, arms
         )
 
     def _calibrate_in_blocks(
@@ -402,47 +423,3 @@ def _chosen(opinion: Opinion | None, settings: Settings) -> int:
     """The neighbours of a row in the graph that the flow ran on."""
     assert settings.n_neighbors != "auto"
     return settings.n_neighbors if opinion is None else int(opinion.choice.graph)
-
-
-def _believed_confidence(
-    partition: Partition,
-    chunk: int,
-    tables: str,
-    states: str,
-    n_classes: int,
-    rows: NDArray[np.int64],
-    arms: NDArray[np.int32],
-) -> NDArray[np.float64]:
-    """The confidence of a chunk's labels: what experts believe of the class of each row."""
-    arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
-    believed = partition.gather(chunk, tables, np.float32)[np.arange(len(arm)), arm].astype(np.float64)
-    return confidence(believed, arm, agrees, None, n_classes)
-
-
-def _arms_and_agreement(
-    partition: Partition, chunk: int, states: str, rows: NDArray[np.int64], arms: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """The class of every row of a chunk, and whether it is that of a known label."""
-    arm = partition.gather(chunk, states, STATE)["arm"].astype(np.int32)
-    first, last = partition.first_rows[chunk : chunk + 2]
-    here = slice(*np.searchsorted(rows, [first, last]))
-    own = rows[here] - first
-    agrees = np.zeros(len(arm), bool)
-    agrees[own] = arm[own] == arms[here]
-    return arm, agrees
-
-
-def _confidence(
-    partition: Partition,
-    chunk: int,
-    shares: str,
-    states: str,
-    calibration: Calibration,
-    n_classes: int,
-    rows: NDArray[np.int64],
-    arms: NDArray[np.int32],
-) -> NDArray[np.float64]:
-    """The probability that each label of a chunk is right; 0 in components without a known label."""
-    share = partition.gather(chunk, shares, np.float64)
-    arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
-    return confidence(share, arm, agrees, calibration, n_classes)

@@ -28,30 +28,35 @@ _Search = Callable[
 ]
 
 
-def exact(task: SearchTask) -> Nearest:
-    """Compare all queries with all points; ties go to the smaller row number.
+class ExactSearch:
+    """Compare queries with all points; ties go to the smaller row number.
 
     Distances are computed in single precision by matrix products. Where that leaves in doubt which points
     are nearest, the query is compared again with all points in double precision, as long as such queries
     are few: among many duplicates, and on grids, where ties abound, any of the equally near points will do.
     """
-    nearest = task.empty()
-    size = min(task.n_candidates + MARGIN, len(task.points))
-    scans_left = int(MAX_SCAN_PRODUCTS / (len(task.points) * task.points.width))
-    search = _by_tree(task, size) if task.points.width <= TREE_WIDTH else _by_products(task, size)
-    step = min(task.block_rows(4 * task.points.width + 12 * size), BLOCK_ROWS)
-    for start in range(0, len(task.queries), step):
-        rows = np.arange(start, min(start + step, len(task.queries)))
-        squares, shortlist, error = search(rows)
-        task.rerank(rows, shortlist, nearest)
-        if size < len(task.points):
-            last = nearest[1][rows, -1]
-            doubtful = (squares[:, -1] - error <= last) & (last > 0)
-            scans_left -= int(doubtful.sum())
-            if scans_left >= 0:
-                task.scan(rows[doubtful], nearest)
-        task.tick(len(rows))
-    return nearest
+
+    def __init__(self, task: SearchTask) -> None:
+        self.task = task
+        self._size = size = min(task.n_candidates + MARGIN, len(task.points))
+        self._scans_left = int(MAX_SCAN_PRODUCTS / (len(task.points) * task.points.width))
+        self._search = _by_tree(task, size) if task.points.width <= TREE_WIDTH else _by_products(task, size)
+
+    def answer(self, queries: NDArray[np.int64], nearest: Nearest) -> None:
+        """Fill in the lists of some queries."""
+        task = self.task
+        step = min(task.block_rows(4 * task.points.width + 12 * self._size), BLOCK_ROWS)
+        for start in range(0, len(queries), step):
+            rows = queries[start : start + step]
+            squares, shortlist, error = self._search(rows)
+            task.rerank(rows, shortlist, nearest)
+            if self._size < len(task.points):
+                last = nearest[1][rows, -1]
+                doubtful = (squares[:, -1] - error <= last) & (last > 0)
+                self._scans_left -= int(doubtful.sum())
+                if self._scans_left >= 0:
+                    task.scan(rows[doubtful], nearest)
+            task.tick(len(rows))
 
 
 def exact_memory(task: SearchTask) -> float:

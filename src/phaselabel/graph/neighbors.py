@@ -1,7 +1,6 @@
 """Points in, the nearest neighbours of every point out."""
 
 import logging
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,17 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from phaselabel.graph.bridges import Bridges, components_of, join_components
-from phaselabel.graph.exact_search import (
-    exact,
-    exact_by_metric,
-    exact_memory,
-    exact_sparse,
-    nearest_outside,
-    sparse_memory,
-)
-from phaselabel.graph.scaled_rows import MAX_SCAN_PRODUCTS, ScaledRows, ScaledSparseRows
-from phaselabel.graph.search_task import Nearest, SearchTask, Tick
-from phaselabel.graph.shortlist_search import ShortlistSearch
+from phaselabel.graph.dense_search import DenseSearch
+from phaselabel.graph.exact_search import exact_by_metric, exact_sparse, nearest_outside, sparse_memory
+from phaselabel.graph.scaled_rows import ScaledRows, ScaledSparseRows
+from phaselabel.graph.search_task import SearchTask, Tick
 from phaselabel.graph.table_checks import check_width, checked_csr, refuse_rounding
 
 log = logging.getLogger(__name__)
@@ -38,12 +30,6 @@ FITTED_METRICS = {
 }
 #: The values of ``method``.
 METHODS = ("auto", "exact", "shortlist")
-#: Most products of a search that is exact by default: a matrix multiplication does them in a second or two.
-MAX_EXACT_PRODUCTS = 5e10
-#: Most features with which a k-d tree is the fastest search for any number of rows.
-MAX_TREE_FEATURES = 5
-#: Points per query above which an index of the points costs more than comparing all of them.
-MAX_POINTS_PER_QUERY = 20
 #: Squared distance of two unit vectors below which double precision cannot tell them apart.
 ZERO_COSINE = 1e-28
 
@@ -277,14 +263,16 @@ def nearest_neighbors(
     rows = points if itself else ScaledRows.take(queries, FAST[metric], "queries", like=points)
     with _bar(len(rows), progress) as tick:
         task = SearchTask(points, rows, n_neighbors, itself, int(working_memory * 2**20), tick)
-        (indices, squares), done, reached = _with_outliers(task, method, recall)
+        search = DenseSearch(task, method, recall)
+        indices, squares = search.answer()
+        done, reached = search.description, search.measured((indices, squares))
     _log_result(n_neighbors, len(rows), done, reached)
     cosine, power = FAST[metric] == "cosine", points.scale[0]
-    distances = _distances(squares, cosine, power)
+    distances = distances_of(squares, cosine, power)
     if not connect:
         return Neighbors(indices, distances, done, reached)
     bridges = join_components(indices, lambda rows, component: nearest_outside(points, rows, component))
-    bridges = replace(bridges, distances=_distances(bridges.distances, cosine, power))
+    bridges = replace(bridges, distances=distances_of(bridges.distances, cosine, power))
     log.info("Joined %d components by bridges.", len(bridges) + 1)
     return Neighbors(indices, distances, done, reached, bridges)
 
@@ -299,7 +287,7 @@ def _sparse(X: Any, n_neighbors: int, metric: str, queries: Any, progress: bool)
         _log_memory(len(rows), sparse_memory(points, rows, n_neighbors))
         indices, squares = exact_sparse(points, rows, n_neighbors, itself, tick)
     _log_result(n_neighbors, len(rows), "exact", 1.0)
-    return Neighbors(indices, _distances(squares, metric == "cosine", points.power), "exact", 1.0)
+    return Neighbors(indices, distances_of(squares, metric == "cosine", points.power), "exact", 1.0)
 
 
 def _log_memory(n_queries: int, memory: float) -> None:
@@ -310,14 +298,16 @@ def _log_result(n_neighbors: int, n_queries: int, done: str, recall: float) -> N
     log.info("%d nearest neighbours of %d rows: %s, recall %.4f.", n_neighbors, n_queries, done, recall)
 
 
-def _distances(squares: NDArray[np.float64], cosine: bool, power: float) -> NDArray[np.float64]:
+def distances_of(squares: NDArray[np.float64], cosine: bool, power: float) -> NDArray[np.float64]:
+    """Distances from the squares that a search computes of scaled rows."""
     if cosine:
         # 1 - cos = |x - y|²/2 for unit vectors.
         return np.where(squares < ZERO_COSINE, 0.0, squares / 2)
     return np.sqrt(squares) / power
 
 
-def _check_choices(metric: str, method: str, recall: float, working_memory: float) -> None:
+def check_metric(metric: Any) -> None:
+    """Refuse a distance that is not known by name."""
     if not isinstance(metric, str) or metric not in FAST:
         from sklearn.neighbors import VALID_METRICS  # takes half a second, so only where it is needed
 
@@ -328,6 +318,10 @@ def _check_choices(metric: str, method: str, recall: float, working_memory: floa
             )
         if not isinstance(metric, str) or metric not in known:
             raise ValueError(f"metric must be one of {', '.join(known)}; got {metric!r}.")
+
+
+def _check_choices(metric: str, method: str, recall: float, working_memory: float) -> None:
+    check_metric(metric)
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
     if not isinstance(recall, Real) or not 0 < recall <= 1:
@@ -384,48 +378,6 @@ def _for_metric(X: Any, name: str) -> Any:
     )
     refuse_rounding(table.data if sparse.issparse(table) else table, name)
     return table
-
-
-def _dense(task: SearchTask, method: str, recall: float) -> tuple[Nearest, str, float]:
-    """Search exactly where that is quick or wanted, else by shortlists."""
-    products = len(task.points) * len(task.queries) * task.points.width
-    few = not task.itself and len(task.queries) < len(task.points) / MAX_POINTS_PER_QUERY
-    quick = products < MAX_EXACT_PRODUCTS or few or task.points.width <= MAX_TREE_FEATURES
-    if method == "exact" or recall == 1 or (method == "auto" and quick):
-        _log_memory(len(task.queries), exact_memory(task))
-        return exact(task), "exact", 1.0
-    _log_memory(len(task.queries), ShortlistSearch.memory(task))
-    return _by_shortlists(task, recall, insist=method == "shortlist")
-
-
-def _with_outliers(task: SearchTask, method: str, recall: float) -> tuple[Nearest, str, float]:
-    """Search; compare outliers, which single precision cuts off, with all points in double precision."""
-    if task.points.mixed and task.points.values.size * len(task.queries) > MAX_SCAN_PRODUCTS:
-        warnings.warn(
-            "Some values of X are more than 1e6 times as far from the medians as is typical, in too many "
-            "rows for outliers: the neighbours of the other rows are found slowly, or only roughly. Scale "
-            "the columns, or take logarithms.",
-            UserWarning,
-            stacklevel=3,
-        )
-    nearest, done, reached = _dense(task, method, recall)
-    task.scan(task.queries.outliers, nearest)
-    return nearest, done, reached
-
-
-def _by_shortlists(task: SearchTask, recall: float, insist: bool) -> tuple[Nearest, str, float]:
-    """Search as hard as the recall requires, which is tried on a few rows first."""
-    search = ShortlistSearch(task)
-    settings = search.settings(recall)
-    while insist or search.is_cheaper(settings):
-        reached = search.rehearse(settings)
-        if reached >= recall or settings.exhaustive:
-            nearest = search.search(settings)
-            return nearest, f"shortlist ({settings})", search.trial.recall(nearest)
-        log.info("Recall %.4f is below %.4f with %s: searching harder.", reached, recall, settings)
-        settings = settings.harder()
-    log.info("Recall %.4f would need %s: comparing all rows is sooner done.", recall, settings)
-    return exact(task), "exact", 1.0
 
 
 def check_n_neighbors(n_neighbors: int, n_points: int, itself: bool = True) -> None:

@@ -155,18 +155,21 @@ class ShortlistSearch:
         self._answer(self.trial.for_measuring()[0], settings, nearest)
         return self.trial.recall(nearest)
 
-    def search(self, settings: Settings) -> Nearest:
-        """Open the nearest cells, list the nearest rows in the projection, and sort them by true distance."""
+    def answer(self, queries: NDArray[np.int64] | None, settings: Settings, nearest: Nearest) -> None:
+        """Fill in the lists of some queries, all by default, in the order of the cells.
+
+        Open the nearest cells, list the nearest rows in the projection, and sort them by true distance.
+        """
         task = self.task
-        nearest = task.empty()
-        order = self.file.order if task.itself else np.arange(len(task.queries))
+        order: NDArray[np.integer] = self.file.order if task.itself else np.arange(len(task.queries))
+        if queries is not None:
+            order = queries[np.argsort(self.place[queries])] if task.itself else queries
         bytes_per_row = 16 * settings.shortlist + 12 * settings.probes + 4 * self.width
         step = min(task.block_rows(bytes_per_row), BLOCK_ROWS)
         for start in range(0, len(order), step):
             rows = order[start : start + step].astype(np.int64)
             self._answer(rows, settings, nearest)
             task.tick(len(rows))
-        return nearest
 
     def _answer(self, rows: NDArray[np.int64], settings: Settings, nearest: Nearest) -> None:
         """Search for the neighbours of some queries."""

@@ -6,7 +6,7 @@ from dask.distributed import Client
 
 from clusters import blobs
 from phaselabel.distributed.build.cells import row_chunks, sample_cells, shuffle_rows
-from phaselabel.distributed.build.plan import max_search_rows
+from phaselabel.distributed.build.plan import Plan, max_search_rows
 from phaselabel.distributed.build.search import SearchSet, search_own_rows
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.tasks import Tasks
@@ -19,8 +19,9 @@ def test_a_cell_that_does_not_fit_is_searched_in_parts():
         tasks, folder = Tasks(client), Folder()
         chunks, sizes = row_chunks(da.from_array(X, chunks=(1_100, -1)), 700)
         assert max(sizes) <= 700
-        sample_cells(tasks, folder, chunks, sizes, 2, 1_000, False)
-        partition, _ = shuffle_rows(tasks, folder, chunks, sizes, 10, False)
+        plan = Plan(3_000, X.shape[1], 10, 2, 1, 700, 1_000, 1e9)
+        sample_cells(tasks, folder, chunks, sizes, plan, False)
+        partition, _ = shuffle_rows(tasks, folder, chunks, sizes, plan, False)
     searched = SearchSet.of(partition, 0, 1.5)
     np.testing.assert_array_equal(searched.points(np.arange(len(searched.rows))), X[searched.rows])
     assert 0 < len(searched.own) < len(searched.rows)

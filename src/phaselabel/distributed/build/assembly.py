@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from phaselabel.distributed.build.block_files import block_file, pack, unpack, write_block
-from phaselabel.distributed.build.partition import Partition
-from phaselabel.distributed.build.search import neighbors_file
+from phaselabel.distributed.build.partition import Partition, neighbors_file
 from phaselabel.distributed.tasks import Tasks, exclusive_worker
 from phaselabel.graph import Neighbors
 from phaselabel.graph.graph import normalized_rows, row_totals

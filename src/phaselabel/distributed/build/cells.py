@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.distributed.build.partition import Partition, order_file
+from phaselabel.distributed.build.plan import Plan
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.tasks import Tasks, exclusive_worker
 from phaselabel.graph.inverted_file import Means
@@ -106,15 +107,15 @@ def sample_cells(
     folder: Folder,
     chunks: list[Any],
     sizes: NDArray[np.int64],
-    n_cells: int,
-    max_rows: int,
+    plan: Plan,
     cosine: bool,
 ) -> None:
-    """Find the cells by k-means on a random sample of at most ``max_rows`` rows."""
+    """Find the cells by k-means on a random sample of the rows; keep rows that fit every worker."""
     import dask
 
-    n = int(sizes.sum())
-    n_sampled = min(n, max(SAMPLE_ROWS_PER_CELL * n_cells, 2 * TRIAL_ROWS), max(max_rows, n_cells, 60))
+    n, n_cells = int(sizes.sum()), plan.n_cells
+    most = max(plan.sample_rows, n_cells, 60)
+    n_sampled = min(n, max(SAMPLE_ROWS_PER_CELL * n_cells, 2 * TRIAL_ROWS), most)
     rng = np.random.default_rng(0)
     chosen = np.sort(rng.choice(n, n_sampled, replace=False))
     first = np.concatenate([[0], np.cumsum(sizes)])
@@ -122,14 +123,23 @@ def sample_cells(
     arguments = [(c, int(f), chosen[a:b] - f, cosine) for c, f, a, b in zip(chunks, first, cuts, cuts[1:])]
     pick = dask.delayed(_pick, pure=False)
     parts = [
-        pick(*given, dask_key_name=f"phaselabel-sample-{tasks.token}-{i}")
+        pick(
+            *given, (folder, i) if plan.whole else None, dask_key_name=f"phaselabel-sample-{tasks.token}-{i}"
+        )
         for i, given in enumerate(arguments)
     ]
     futures = tasks.client.compute(parts)
     tasks.run_once("cells", _write_sample, folder, futures, chosen, n_cells, cosine)
 
 
-def _pick(chunk: NDArray[Any], first: int, rows: NDArray[np.int64], cosine: bool) -> NDArray[Any]:
+def _pick(
+    chunk: NDArray[Any],
+    first: int,
+    rows: NDArray[np.int64],
+    cosine: bool,
+    keep: tuple[Folder, int] | None,
+) -> NDArray[Any]:
+    """Some rows of a chunk, which is checked, and kept in the folder where it need not be read again."""
     if not isinstance(chunk, np.ndarray):
         raise ValueError(
             f"X must have chunks of NumPy arrays; got {type(chunk).__name__}. Label sparse rows locally, "
@@ -137,6 +147,9 @@ def _pick(chunk: NDArray[Any], first: int, rows: NDArray[np.int64], cosine: bool
         )
     points = np.asarray(chunk)
     _check_rows(points, first, cosine)
+    if keep is not None:
+        folder, number = keep
+        folder.save(unsorted_file(number), points)
     return points[rows]
 
 
@@ -176,11 +189,15 @@ def shuffle_rows(
     folder: Folder,
     chunks: list[Any],
     sizes: NDArray[np.int64],
-    k: int,
+    plan: Plan,
     cosine: bool,
-) -> tuple[Partition, TrueNeighbors]:
-    """Write every chunk sorted by cell, and find the true neighbours of the trial rows."""
-    first = np.concatenate([[0], np.cumsum(sizes)])
+) -> tuple[Partition, TrueNeighbors | None]:
+    """Write every chunk sorted by cell; where cells are searched, find true neighbours of the trial rows."""
+    if plan.whole:
+        counts = tasks.run("shuffle", _sort_chunk, [(folder, t, cosine) for t in range(len(chunks))])
+        folder.remove("unsorted/*")
+        return Partition(folder, np.stack(counts)), None
+    first, k = np.concatenate([[0], np.cumsum(sizes)]), plan.n_neighbors
     results = tasks.run(
         "shuffle",
         _shuffle_chunk,
@@ -194,6 +211,17 @@ def shuffle_rows(
     )
     truth = tasks.run_once("truth", _true_neighbors, folder, first, slots, k, cosine)
     return Partition(folder, np.stack([result["counts"] for result in results])), truth
+
+
+def _sort_chunk(folder: Folder, t: int, cosine: bool) -> NDArray[np.int64]:
+    """Sort a chunk that was kept by cell; return how many rows are in each."""
+    points, sample = folder.load(unsorted_file(t)), Sample.load(folder)
+    with exclusive_worker():
+        cells = nearest_centres(search_points(points, cosine), sample.centres, 1)[1].ravel()
+    order = np.argsort(cells, kind="stable")
+    folder.save(order_file(t), order.astype(np.int32))
+    folder.save(points_file(t), points[order])
+    return np.bincount(cells, minlength=len(sample.centres))
 
 
 def _shuffle_chunk(folder: Folder, t: int, first: int, chunk: Any, k: int, cosine: bool) -> dict[str, Any]:
@@ -297,6 +325,11 @@ def _check_rows(points: NDArray[Any], first: int, cosine: bool) -> None:
 def points_file(chunk: int) -> str:
     """The file of the rows of a chunk, sorted by cell."""
     return f"points/{chunk:06d}.npy"
+
+
+def unsorted_file(chunk: int) -> str:
+    """The file of the rows of a chunk in their own order."""
+    return f"unsorted/{chunk:06d}.npy"
 
 
 def candidates_file(chunk: int, what: str = "list") -> str:

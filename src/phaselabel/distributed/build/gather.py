@@ -8,8 +8,7 @@ from scipy import sparse
 
 from phaselabel.distributed.build.block_files import block_file
 from phaselabel.distributed.build.cells import points_file
-from phaselabel.distributed.build.partition import Partition, order_file
-from phaselabel.distributed.build.search import neighbors_file
+from phaselabel.distributed.build.partition import Partition, neighbors_file, order_file
 from phaselabel.graph import Graph, Neighbors
 
 

@@ -11,7 +11,7 @@ from phaselabel.distributed.build.plan import Plan
 from phaselabel.distributed.build.search import search_cells
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.tasks import Tasks
-from phaselabel.graph.neighbors import FAST
+from phaselabel.graph.neighbors import FAST, check_metric
 
 log = logging.getLogger(__name__)
 
@@ -26,13 +26,12 @@ class GraphSettings:
     recall: float = 0.99
 
     def __post_init__(self) -> None:
-        if self.metric not in FAST:
-            raise ValueError(f"On Dask metric must be one of {', '.join(FAST)}; got {self.metric!r}.")
+        check_metric(self.metric)
 
     @property
     def cosine(self) -> bool:
         """Whether rows are compared by their directions."""
-        return FAST[self.metric] == "cosine"
+        return FAST.get(self.metric) == "cosine"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,22 +62,24 @@ def build_graph(
     digest: str,
     *,
     resume: bool = False,
+    in_blocks: bool = False,
     keep_whole: bool = False,
     keep_neighbors: bool = False,
 ) -> BlockedGraph:
     """Build the graph of the rows, or what is missing of it in the folder.
 
     ``digest`` identifies the job: with ``resume`` the folder must hold a job of the same digest. With
+    ``in_blocks`` few rows are divided, too. With
     ``keep_whole`` the files stay from which the graph can be gathered in one process, with
     ``keep_neighbors`` those of rows and neighbours.
     """
-    plan = _plan(tasks, folder, X, settings, digest, resume)
+    plan = _plan(tasks, folder, X, settings, digest, resume, in_blocks)
     facts = folder.load_facts("graph.json")
     if facts is None:
         partition, truth = _shuffle(tasks, folder, X, plan, settings)
         search = search_cells(
-            tasks, partition, truth, plan.n_neighbors, settings.scale_neighbor, FAST[settings.metric],
-            settings.recall, plan.search_bytes,
+            tasks, partition, truth, plan.n_neighbors, settings.scale_neighbor,
+            FAST.get(settings.metric, settings.metric), settings.recall, plan.search_bytes,
         )  # fmt: skip
         sizes = partition.counts.sum(axis=0)
         partition = Partition(folder, partition.counts, group_cells(search.edges, sizes, plan.n_blocks))
@@ -93,7 +94,15 @@ def build_graph(
     return BlockedGraph(loaded, facts["recall"], facts["edges"] // 2, facts["cut"] // 2)
 
 
-def _plan(tasks: Tasks, folder: Folder, X: Any, settings: GraphSettings, digest: str, resume: bool) -> Plan:
+def _plan(
+    tasks: Tasks,
+    folder: Folder,
+    X: Any,
+    settings: GraphSettings,
+    digest: str,
+    resume: bool,
+    in_blocks: bool,
+) -> Plan:
     """The plan of the job: the one in the folder, if there is one."""
     earlier = folder.load_facts("plan.json")
     if earlier is not None and not resume:
@@ -106,7 +115,15 @@ def _plan(tasks: Tasks, folder: Folder, X: Any, settings: GraphSettings, digest:
             f"The checkpoint in {folder.path} is of other data, labels or settings; repeat what it was made "
             "with, or start anew in another folder."
         )
-    plan = Plan(**earlier) if earlier else Plan.of(X, settings.n_neighbors, tasks.workers(), settings.cosine)
+    if earlier:
+        plan = Plan(**earlier)
+    else:
+        plan = Plan.of(X, settings.n_neighbors, tasks.workers(), settings.cosine, in_blocks)
+    if settings.metric not in FAST and not plan.whole:
+        raise ValueError(
+            f"metric={settings.metric!r} needs all rows on every worker, and they do not fit; give each more "
+            f"memory, or use {' or '.join(map(repr, FAST))}."
+        )
     folder.save_facts("plan.json", {**vars(plan), "digest": digest})
     log.info("%d rows in %d cells and %d blocks.", plan.n_rows, plan.n_cells, plan.n_blocks)
     return plan
@@ -114,13 +131,15 @@ def _plan(tasks: Tasks, folder: Folder, X: Any, settings: GraphSettings, digest:
 
 def _shuffle(
     tasks: Tasks, folder: Folder, X: Any, plan: Plan, settings: GraphSettings
-) -> tuple[Partition, TrueNeighbors]:
-    """The rows in the folder, sorted by cell."""
+) -> tuple[Partition, TrueNeighbors | None]:
+    """The rows in the folder, sorted by cell; what their search must know of true neighbours."""
     if folder.has("partition/counts.npy"):
-        return Partition(folder, folder.load("partition/counts.npy")), TrueNeighbors.load(folder)
+        truth = None if plan.whole else TrueNeighbors.load(folder)
+        return Partition(folder, folder.load("partition/counts.npy")), truth
     chunks, sizes = row_chunks(X, plan.chunk_rows)
-    sample_cells(tasks, folder, chunks, sizes, plan.n_cells, plan.sample_rows, settings.cosine)
-    partition, truth = shuffle_rows(tasks, folder, chunks, sizes, plan.n_neighbors, settings.cosine)
-    truth.save(folder)
+    sample_cells(tasks, folder, chunks, sizes, plan, settings.cosine)
+    partition, truth = shuffle_rows(tasks, folder, chunks, sizes, plan, settings.cosine)
+    if truth is not None:
+        truth.save(folder)
     folder.save("partition/counts.npy", partition.counts)
     return partition, truth

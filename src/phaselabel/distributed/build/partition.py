@@ -158,3 +158,8 @@ def _read_chunk(
 def order_file(chunk: int) -> str:
     """The file with the order of a chunk's rows."""
     return f"order/{chunk:06d}.npy"
+
+
+def neighbors_file(cell: int, what: str) -> str:
+    """The file of one array of a cell's neighbours."""
+    return f"neighbors/{cell:06d}-{what}.npy"

@@ -60,6 +60,8 @@ class Plan:
         The largest number of rows of a chunk, and of the sample that gives the cells.
     search_bytes : float
         Memory that the search of a cell may take; a cell that needs more is searched in parts.
+    whole : bool
+        Whether every worker can hold all rows: then it searches among all of them, as a local fit does.
     """
 
     n_rows: int
@@ -70,10 +72,21 @@ class Plan:
     chunk_rows: int
     sample_rows: int
     search_bytes: float
+    whole: bool = False
 
     @classmethod
-    def of(cls, X: Any, n_neighbors: int, workers: dict[str, dict[str, Any]], cosine: bool = False) -> "Plan":
-        """The plan for these rows on these workers; raise where a part cannot fit the smallest of them."""
+    def of(
+        cls,
+        X: Any,
+        n_neighbors: int,
+        workers: dict[str, dict[str, Any]],
+        cosine: bool = False,
+        in_blocks: bool = False,
+    ) -> "Plan":
+        """The plan for these rows on these workers; raise where a part cannot fit the smallest of them.
+
+        With ``in_blocks`` few rows are divided, too.
+        """
         if not workers:
             raise RuntimeError("The cluster has no workers; start some first.")
         n, width = int(X.shape[0]), int(X.shape[1])
@@ -81,8 +94,9 @@ class Plan:
         free, threads = free_bytes(smallest), max(w["nthreads"] for w in workers.values())
         _check_memory(X, n_neighbors, smallest, len(workers))
         search = SEARCH_SHARE * free
-        n_cells = -(-n // min(CELL_ROWS, int(max_search_rows(search, width, X.dtype)) // 3))
-        if n_cells > 1 or n > MIN_ROWS_FOR_CELLS:
+        most = int(max_search_rows(search, width, X.dtype))
+        n_cells = -(-n // min(CELL_ROWS, most // 3))
+        if n_cells > 1 or n > MIN_ROWS_FOR_CELLS or (in_blocks and n <= most):
             n_cells = max(n_cells, 2 * len(workers))
         row = width * X.dtype.itemsize
         wanted = max(MIN_SAMPLE_BYTES, MIN_SAMPLE_ROWS_PER_CELL * n_cells * row)
@@ -94,7 +108,7 @@ class Plan:
         copies = threads + 2 + (4 / X.dtype.itemsize) * ((X.dtype != "f4") + 2 * cosine)
         chunk_rows = max(1, int(CHUNK_SHARE * free // (copies * row + SHUFFLE_BYTES * threads)))
         n_blocks = min(n_blocks, n_cells)
-        return cls(n, width, n_neighbors, n_cells, n_blocks, chunk_rows, sample_rows, search)
+        return cls(n, width, n_neighbors, n_cells, n_blocks, chunk_rows, sample_rows, search, n <= most)
 
 
 def max_search_rows(budget: float, width: int, dtype: Any) -> float:

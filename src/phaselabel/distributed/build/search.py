@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.distributed.build.cells import Sample, TrueNeighbors, candidates_file, points_file
-from phaselabel.distributed.build.partition import Partition, order_file
+from phaselabel.distributed.build.partition import Partition, neighbors_file, order_file
 from phaselabel.distributed.build.plan import max_search_rows
+from phaselabel.distributed.build.whole_search import WholeSearch, forget_index
 from phaselabel.distributed.tasks import Tasks, exclusive_worker
 from phaselabel.graph import Neighbors, nearest_neighbors
 from phaselabel.graph.weights import local_scales
@@ -44,15 +45,10 @@ class SearchResult:
     seconds: float
 
 
-def neighbors_file(cell: int, what: str) -> str:
-    """The file of one array of a cell's neighbours."""
-    return f"neighbors/{cell:06d}-{what}.npy"
-
-
 def search_cells(
     tasks: Tasks,
     partition: Partition,
-    truth: TrueNeighbors,
+    truth: TrueNeighbors | None,
     k: int,
     scale_neighbor: int | None,
     metric: str,
@@ -61,30 +57,35 @@ def search_cells(
 ) -> SearchResult:
     """Search the neighbours of every cell's rows among its own rows and its candidates.
 
-    Cells whose result is on disk are not searched again. ``budget`` is the memory in bytes that the search
-    of one cell may take.
+    Without ``truth`` every worker can hold all rows, and searches among all of them. Cells whose result is on
+    disk are not searched again. ``budget`` is the memory in bytes that a search may take.
     """
-    known = truth.reach[: _n_reach_trials(len(truth.reach))]
-    missed = OUTSIDE_SHARE * (1 - recall)
-    reach = float(np.quantile(known[np.isfinite(known)], 1 - missed, method="higher"))
     cells = np.flatnonzero(partition.counts.sum(axis=0))
-    # The other misses are left to the search within a cell; a recall of 1 would compute all distances. A
-    # single cell has no rows outside: its search is that of a local fit.
-    within = 1 - (1 - OUTSIDE_SHARE) * (1 - recall) if len(cells) > 1 else recall
-    log.info("%d cells, which reach to %.3f times the distance of their centres.", len(cells), reach**0.5)
-    results = tasks.run(
-        "search",
-        _search_cell,
-        [(partition, int(cell), reach, k, scale_neighbor, metric, within, budget) for cell in cells],
-    )
+    reach, within = (None, recall) if truth is None else _reach(truth, recall)
+    arguments = [(partition, int(cell), reach, k, scale_neighbor, metric, within, budget) for cell in cells]
+    try:
+        results = tasks.run("search", _search_cell, arguments)
+    finally:
+        if truth is None:
+            tasks.client.run(forget_index, on_error="ignore")
     edges = np.zeros((partition.counts.shape[1],) * 2, np.int64)
     for cell, result in zip(cells, results):
         edges[cell] = result["edges"]
     sought, hits = sum(r["sought"] for r in results), sum(r["hits"] for r in results)
     candidates = sum(r["candidates"] for r in results) / max(partition.n_rows, 1)
-    measured = hits / sought if sought else 1.0
+    measured = hits / sought if sought else min((r["recall"] for r in results), default=1.0)
     log.info("Recall %.4f on a sample; %.2f rows of other cells searched per row.", measured, candidates)
     return SearchResult(measured, edges, candidates, sum(r["seconds"] for r in results))
+
+
+def _reach(truth: TrueNeighbors, recall: float) -> tuple[float, float]:
+    """How far cells reach for candidates, and the recall of the search within a cell and its candidates."""
+    known = truth.reach[: _n_reach_trials(len(truth.reach))]
+    missed = OUTSIDE_SHARE * (1 - recall)
+    reach = float(np.quantile(known[np.isfinite(known)], 1 - missed, method="higher"))
+    log.info("Cells reach to %.3f times the distance of their centres.", reach**0.5)
+    # The other misses are left to the search within a cell; a recall of 1 would compute all distances.
+    return reach, 1 - (1 - OUTSIDE_SHARE) * (1 - recall)
 
 
 def _n_reach_trials(n_trials: int) -> int:
@@ -95,7 +96,7 @@ def _n_reach_trials(n_trials: int) -> int:
 def _search_cell(
     partition: Partition,
     cell: int,
-    reach: float,
+    reach: float | None,
     k: int,
     scale_neighbor: int | None,
     metric: str,
@@ -108,24 +109,34 @@ def _search_cell(
         return {**done, "edges": np.array(done["edges"])}
     with exclusive_worker():
         start = perf_counter()
-        searched = SearchSet.of(partition, cell, reach)
-        if len(searched.rows) <= 2 * k:  # so small a cell has too few candidates within the usual reach
-            searched = SearchSet.of(partition, cell, np.inf)
-        neighbors = search_own_rows(searched, k, metric, recall, budget)
-        ids, own = searched.ids, searched.own
-        folder.save(neighbors_file(cell, "ids"), ids[neighbors.indices])
+        if reach is None:
+            index = WholeSearch.of(partition, k, metric, recall, budget)
+            neighbors, ids = index.neighbors_in(partition, cell)
+            facts = {"candidates": 0, "sought": 0, "hits": 0, "recall": index.search.recall}
+        else:
+            neighbors, ids, facts = _search_candidates(partition, cell, reach, k, metric, recall, budget)
+        folder.save(neighbors_file(cell, "ids"), ids)
         folder.save(neighbors_file(cell, "distances"), neighbors.distances)
         folder.save(neighbors_file(cell, "tau"), local_scales(neighbors, scale_neighbor))
         seconds = perf_counter() - start
-    cells = np.searchsorted(partition.first_ids, ids[neighbors.indices].ravel(), side="right") - 1
-    result: dict[str, Any] = {
-        "edges": np.bincount(cells, minlength=partition.counts.shape[1]),
-        "candidates": len(ids) - len(own),
-        "seconds": seconds,
-        **_hits(neighbors, searched.rows[own], Sample.load(folder), TrueNeighbors.load(folder), metric),
-    }
-    folder.save_facts(summary, {**result, "edges": result["edges"].tolist()})
+    cells = np.searchsorted(partition.first_ids, ids.ravel(), side="right") - 1
+    edges = np.bincount(cells, minlength=partition.counts.shape[1])
+    result: dict[str, Any] = {"edges": edges, "seconds": seconds, **facts}
+    folder.save_facts(summary, {**result, "edges": edges.tolist()})
     return result
+
+
+def _search_candidates(
+    partition: Partition, cell: int, reach: float, k: int, metric: str, recall: float, budget: float
+) -> tuple[Neighbors, NDArray[np.int64], dict[str, Any]]:
+    """The neighbours of a cell's rows among its own rows and its candidates, their ids, and the recall."""
+    searched = SearchSet.of(partition, cell, reach)
+    if len(searched.rows) <= 2 * k:  # so small a cell has too few candidates within the usual reach
+        searched = SearchSet.of(partition, cell, np.inf)
+    neighbors = search_own_rows(searched, k, metric, recall, budget)
+    folder, ids, own = partition.folder, searched.ids, searched.own
+    hits = _hits(neighbors, searched.rows[own], Sample.load(folder), TrueNeighbors.load(folder), metric)
+    return neighbors, ids[neighbors.indices], {"candidates": len(ids) - len(own), **hits}
 
 
 @dataclass(frozen=True, eq=False)

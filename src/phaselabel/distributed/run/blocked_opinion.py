@@ -23,6 +23,7 @@ from phaselabel.distributed.run.actor_group import (
 )
 from phaselabel.distributed.run.one_worker import LocalProblem, as_local, without_tables
 from phaselabel.distributed.run.opinion_files import GIVEN
+from phaselabel.distributed.run.spread_expert import SpreadOnOneWorker
 from phaselabel.distributed.tasks import Tasks
 from phaselabel.evidence.experts import Expert, RowExperts, Survey, affordable_turns, affordable_walks
 from phaselabel.evidence.folds import Folds
@@ -45,12 +46,17 @@ Table = NDArray[np.float32]
 
 
 def opinion_in_blocks(
-    tasks: Tasks, partition: Partition, actors: ActorGroup, problem: LocalProblem, graph: str
+    tasks: Tasks,
+    partition: Partition,
+    actors: ActorGroup,
+    problem: LocalProblem,
+    graph: str,
+    spreader: str | None,
 ) -> Opinion:
     """Ask models of the rows and walks on one graph, as a local fit does; write what they believe.
 
     Models are fitted here, on the labelled rows, and applied by the blocks. Walks are conjugate gradients
-    over all blocks. The spread from few labels is left out: it needs the graph in one process.
+    over all blocks. Few labels are spread by one worker, ``spreader``; without it not at all.
     """
     trusted = problem.fidelity > 0
     known, labels = problem.rows[trusted], problem.arms[trusted]
@@ -65,6 +71,8 @@ def opinion_in_blocks(
     if given:
         scatter_rows(partition, GIVEN, evidence)
     place = partition.locate(_ids(tasks, partition, some))
+    spread = spreader and SpreadOnOneWorker(tasks, partition, folds, some, problem.sizes, spreader)
+    spreads = [spread.expert(graph)] if spread else []
     for _ in range(MAX_LOSSES_IN_A_ROW):
         try:
             walks = _Walks(actors, partition, folds, *place, graph)
@@ -73,7 +81,7 @@ def opinion_in_blocks(
                 rows = RowExperts(X, folds, model, survey)
                 opinion = pool_opinion(
                     rows,
-                    walks.experts()[: affordable_walks(*size)],
+                    [*walks.experts()[: affordable_walks(*size)], *spreads],
                     folds,
                     problem.sizes,
                     [graph],

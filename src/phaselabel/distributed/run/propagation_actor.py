@@ -15,7 +15,7 @@ from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.build.sharpening import SHARP
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.one_worker import as_local
-from phaselabel.distributed.run.opinion_files import CONFIDENCE, GIVEN, GRAPH_LOGITS, PROBABILITIES
+from phaselabel.distributed.run.opinion_files import CONFIDENCE, GIVEN, GRAPH_LOGITS, PROBABILITIES, SPREAD
 from phaselabel.distributed.run.peer_actor import Address, PeerActor
 from phaselabel.distributed.tasks import use_threads
 from phaselabel.evidence.experts import ask_given
@@ -178,6 +178,9 @@ class PropagationActor(PeerActor):
         by_graph, by_rows = np.zeros((2, self._n, k), np.float32)
         for name, table in self._kept.items():
             by_graph += np.float32(weights[name]) * table
+        for name in weights:
+            if name.startswith("spread") and weights[name] > 0:
+                by_graph += np.float32(weights[name]) * self._folder.load(SPREAD.format(self.number))
         if weights.get("given", 0) > 0:
             by_rows += np.float32(weights["given"]) * ask_given(
                 self._folder.load(GIVEN.format(self.number)), 0, None
