@@ -6,7 +6,9 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +41,28 @@ def chunk(number, size, seed=0, noise=0.15):
     return X, y
 
 
-def all_rows(n, seed=0):
+def parts_of(n, noise):
+    """Chunks of rows and classes, one after the other."""
+    return (chunk(t, min(CHUNK, n - t * CHUNK), noise=noise) for t in range(-(-n // CHUNK)))
+
+
+def all_rows(n, noise=0.15):
     """All rows and classes, for the single process."""
-    parts = [chunk(t, min(CHUNK, n - t * CHUNK), seed) for t in range(-(-n // CHUNK))]
-    return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+    X, y = zip(*parts_of(n, noise))
+    return np.concatenate(X), np.concatenate(y)
+
+
+@contextmanager
+def rows_in_files(n, noise=0.15):
+    """A Dask array of the rows in a folder of files, and the classes."""
+    from phaselabel.distributed.sources import open_source
+
+    y = []
+    with tempfile.TemporaryDirectory() as home:
+        for t, (X, classes) in enumerate(parts_of(n, noise)):
+            np.save(Path(home) / f"{t:06d}.npy", X)
+            y.append(classes)
+        yield open_source(home).X, np.concatenate(y)
 
 
 def labels_of(y, seed=0):
@@ -75,17 +95,8 @@ def local(n):
 
 def on_dask(n, workers, threads, memory, sweeps_per_round):
     """The same on a local cluster of processes."""
-    import dask
-    import dask.array as da
     from dask.distributed import Client, LocalCluster
 
-    y = np.concatenate([chunk(t, min(CHUNK, n - t * CHUNK))[1] for t in range(-(-n // CHUNK))])
-    labels = labels_of(y)
-    make = dask.delayed(lambda t, size: chunk(t, size)[0], pure=False)
-    sizes = [min(CHUNK, n - t * CHUNK) for t in range(-(-n // CHUNK))]
-    X = da.concatenate(
-        [da.from_delayed(make(t, size), (size, WIDTH), np.float32) for t, size in enumerate(sizes)]
-    )
     stages, clock = {}, [time.perf_counter()]
 
     def progress(stage, done, total):
@@ -95,11 +106,13 @@ def on_dask(n, workers, threads, memory, sweeps_per_round):
             clock[0] = now
 
     with (
+        rows_in_files(n) as (X, y),
         LocalCluster(
             n_workers=workers, threads_per_worker=threads, memory_limit=memory, dashboard_address=None
         ) as cluster,
         Client(cluster) as client,
     ):
+        labels = labels_of(y)
         client.run(lambda: __import__("phaselabel.distributed.job"))
         start = clock[0] = time.perf_counter()
         options = {
@@ -127,8 +140,6 @@ def on_dask(n, workers, threads, memory, sweeps_per_round):
 
 def beyond_memory(n, width, workers, threads, memory):
     """Wide rows in files, more than the memory of the cluster, with the distances of the narrow ones."""
-    import tempfile
-
     from dask.distributed import Client, LocalCluster
 
     from phaselabel.distributed.sources import open_source
@@ -167,30 +178,33 @@ def beyond_memory(n, width, workers, threads, memory):
     }  # fmt: skip
 
 
-def overlapping(n, workers, memory, noise=2.5):
-    """Classes that overlap, with evidence: a local fit, or blocks on Dask, accuracy beside time."""
-    import dask.array as da
+def overlapping(n, workers, memory, noise=2.5, evidence="auto"):
+    """Classes that overlap: a local fit, or blocks on Dask, accuracy beside time."""
     from dask.distributed import Client, LocalCluster
 
-    X, y = chunk(0, n, noise=noise)
-    labels = labels_of(y)
-    hidden, record = (
-        labels < 0,
-        {"rows": n, "where": "one process" if not workers else f"{workers} x 1 on Dask"},
-    )
+    record = {
+        "rows": n,
+        "where": f"{workers} x 1 on Dask" if workers else "one process",
+        "evidence": evidence,
+    }
     if not workers:
-        start = time.perf_counter()
-        model = pl.GinzburgLandauClassifier(10).fit(X, labels)
+        X, y = all_rows(n, noise)
+        labels, start = labels_of(y), time.perf_counter()
+        model = pl.GinzburgLandauClassifier(10, evidence=evidence).fit(X, labels)
         record["total"], labelled = time.perf_counter() - start, model.transduction_
+        record["peak_gib"] = [peak() / 2**30]
     else:
         cluster = LocalCluster(
             n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=None
         )
-        with cluster, Client(cluster) as client:
+        with rows_in_files(n, noise) as (X, y), cluster, Client(cluster) as client:
             client.run(lambda: __import__("phaselabel.distributed.job"))
-            options, start = {"client": client, "in_blocks": True}, time.perf_counter()
-            model = pl.GinzburgLandauClassifier(10, dask_options=options)
-            model.fit(da.from_array(X, chunks=(max(1, n // 8), -1)), labels)
+            labels, options = labels_of(y), {"client": client, "in_blocks": True}
+            model, start = (
+                pl.GinzburgLandauClassifier(10, evidence=evidence, dask_options=options),
+                time.perf_counter(),
+            )
+            model.fit(X, labels)
             record["total"] = time.perf_counter() - start
             labelled = model.transduction_.compute()
             record["peak_gib"] = [size / 2**30 for size in client.run(peak).values()]
@@ -200,10 +214,13 @@ def overlapping(n, workers, memory, noise=2.5):
             "bytes": [int(r["bytes"]) for r in outcome.rounds],
             "exchange_ms": 1e3 * float(np.median([r["seconds"] - r["computing"] for r in outcome.rounds])),
         }  # fmt: skip
-    figures = model.choice_.figures
+    if model.choice_ is not None:
+        figures = model.choice_.figures
+        record["hidden_found"] = [figures.rows, figures.graph, figures.together]
+    hidden = labels < 0
     return record | {
         "recall": model.neighbor_recall_, "accuracy": float(np.mean(labelled[hidden] == y[hidden])),
-        "hidden_found": [figures.rows, figures.graph, figures.together], "sweeps": model.n_iter_,
+        "sweeps": model.n_iter_,
     }  # fmt: skip
 
 
@@ -222,6 +239,7 @@ def main():
     parser.add_argument("--memory", default="6GiB")
     parser.add_argument("--wide", type=int, help="features of rows in files that exceed the memory")
     parser.add_argument("--overlapping", action="store_true", help="classes that overlap, with evidence")
+    parser.add_argument("--graph-alone", action="store_true", help="classes that overlap, without evidence")
     parser.add_argument("--sweeps-per-round", default="auto")
     parser.add_argument("--all", action="store_true", help="the table of docs/scale.md without 10^7 rows")
     parser.add_argument("--keep", action="store_true", help="add the result to results/scale.json")
@@ -233,8 +251,9 @@ def main():
         return
     rounds = given.sweeps_per_round if given.sweeps_per_round == "auto" else int(given.sweeps_per_round)
     n = int(given.rows)
-    if given.overlapping:
-        record = overlapping(n, given.workers, given.memory)
+    if given.overlapping or given.graph_alone:
+        evidence = None if given.graph_alone else "auto"
+        record = overlapping(n, given.workers, given.memory, evidence=evidence)
     elif given.wide:
         record = beyond_memory(n, given.wide, given.workers, given.threads, given.memory)
     elif given.workers:

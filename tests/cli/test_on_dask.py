@@ -125,9 +125,11 @@ def test_the_plan_and_the_answer_of_a_local_run(client, run, tmp_path):
     assert here.returncode == 0, here.stderr
     there = run(
         "label", "many.parquet", *words, "there.parquet", "--dask", client.scheduler.address,
-        "--sweeps-per-round", "1",
+        "--sweeps-per-round", "1", "--model", "model", "--report", "report.html",
     )  # fmt: skip
     assert there.returncode == 0, there.stderr
+    assert "<h1>many.parquet" in (tmp_path / "report.html").read_text()
+    assert (pl.load(tmp_path / "model").transduction_.astype(int) == y).mean() > 0.85
     here, there = json.loads(here.stdout), json.loads(there.stdout)
     for fact in ("rows", "features", "left_out", "scale", "impute", "labels"):
         assert there[fact] == here[fact], fact

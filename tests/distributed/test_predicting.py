@@ -1,5 +1,6 @@
 """A model fitted on Dask does what a local one does; a local one labels Dask collections."""
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -85,10 +86,31 @@ def test_a_model_too_large_for_one_process_is_refused_in_a_sentence(client, digi
         model.predict(X[:5])
 
 
-def test_sparse_chunks_are_refused_in_a_sentence(client):
+def words(n=900):
+    """Sparse rows of two thousand columns, a topic in three."""
     from scipy import sparse
 
-    X, y = blobs(500)
-    rows = da.from_array(X, chunks=(200, -1)).map_blocks(sparse.csr_array, meta=np.zeros((0, 0), np.float32))
-    with pytest.raises(ValueError, match="chunks of NumPy arrays; got csr_array"):
-        pl.GinzburgLandauClassifier().fit(rows, y)
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    columns = (600 * y[:, None] + rng.integers(0, 900, (n, 30))).ravel()
+    entries = np.ones(len(columns)), (np.repeat(np.arange(n), 30), columns)
+    return sparse.csr_array(entries, shape=(n, 2_100)), y
+
+
+@pytest.mark.parametrize("in_blocks", ["auto", True])
+def test_sparse_rows(client, in_blocks):
+    from scipy import sparse
+
+    X, y = words()
+    labels = pl.datasets.sample_labels(y, 8, random_state=0)
+    settings = {"n_neighbors": 10, "metric": "cosine"}
+    parts = [dask.delayed(X[start : start + 300]) for start in range(0, len(y), 300)]
+    meta = sparse.csr_array((0, 0))
+    rows = da.concatenate([da.from_delayed(part, (300, X.shape[1]), meta=meta) for part in parts])
+    model = pl.GinzburgLandauClassifier(dask_options={"client": client, "in_blocks": in_blocks}, **settings)
+    model.fit(rows, labels)
+    local = client.submit(local_fit, X, labels, **settings).result()
+    np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
+    assert model._fitted.outcome.in_blocks is (in_blocks is True)
+    np.testing.assert_allclose(model.confidence_.compute(), local.confidence_, atol=5e-3)
+    np.testing.assert_array_equal(model.predict(rows).compute(), local.predict(X))

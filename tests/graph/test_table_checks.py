@@ -99,3 +99,13 @@ def test_dense_queries_go_with_sparse_rows():
     X = np.random.default_rng(0).normal(size=(12, 3))
     found = nearest_neighbors(sparse.csr_array(X), 2, queries=X[:4])
     np.testing.assert_array_equal(found.indices[:, 0], np.arange(4))
+
+
+def test_long_indices_of_a_sparse_matrix_become_short():
+    entries = np.ones(2), (np.array([0, 1]), np.array([3, 0]))
+    long = sparse.csr_array(entries, shape=(2, 5))
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    short = as_float(long, "X")
+    assert (short.indices.dtype, short.indptr.dtype) == (np.int32, np.int32)
+    assert np.shares_memory(short.data, long.data)
+    np.testing.assert_array_equal(short.toarray(), long.toarray())

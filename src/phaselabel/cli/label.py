@@ -196,17 +196,24 @@ def fitted(console: Console, plan: TablePlan, arguments: argparse.Namespace) -> 
     with console.stage("reading", plan.n_rows) as bar:
         X = plan.recipe.fit_transform(plan.table, bar)
     with console.stage("starting"):
-        from phaselabel.estimators.classifier import GinzburgLandauClassifier
-    classes = sorted(plan.labels.counts)
-    evidence = evidence_of(arguments, classes)
-    with console.stage("fitting"), console.sweeps(arguments.max_iter) as watch:
-        model = GinzburgLandauClassifier(
-            arguments.neighbors or "auto", epsilon=arguments.epsilon, fidelity=arguments.fidelity,
-            evidence=evidence, max_iter=arguments.max_iter, unlabeled=None, callbacks=watch,
-            metric=arguments.metric, class_sizes=class_sizes_of(arguments, classes),
-            abstain_below=arguments.abstain_below, verbose=console.lively,
-        ).fit(X, plan.labels.entries, graph=graph_of(arguments, plan.n_rows))  # fmt: skip
+        model = unfitted(arguments, plan)
+        model.verbose = console.lively
+    with console.stage("fitting"), console.sweeps(arguments.max_iter) as model.callbacks:
+        model.fit(X, plan.labels.entries, graph=graph_of(arguments, plan.n_rows))
     return model, X
+
+
+def unfitted(arguments: argparse.Namespace, plan: TablePlan) -> Any:
+    """The classifier that the arguments describe."""
+    from phaselabel.estimators.classifier import GinzburgLandauClassifier
+
+    classes = sorted(plan.labels.counts)
+    return GinzburgLandauClassifier(
+        arguments.neighbors or "auto", epsilon=arguments.epsilon, fidelity=arguments.fidelity,
+        evidence=evidence_of(arguments, classes), max_iter=arguments.max_iter, unlabeled=None,
+        metric=arguments.metric, class_sizes=class_sizes_of(arguments, classes),
+        abstain_below=arguments.abstain_below,
+    )  # fmt: skip
 
 
 def evidence_of(arguments: argparse.Namespace, classes: list[Any]) -> Any:
@@ -237,7 +244,7 @@ def run(arguments: argparse.Namespace) -> None:
     from phaselabel.io.atomic import refuse_existing
 
     if arguments.dask:
-        on_dask.run(arguments, evidence_of)
+        on_dask.run(arguments, unfitted, keep)
         return
     if cells.is_cells(arguments.table):
         cells.run(arguments)
@@ -278,20 +285,25 @@ def _label(console: Console, plan: TablePlan, out: Path, arguments: argparse.Nam
             plan.name, model.transduction_, confidence, reached, plan.labels.type, model.novel_
         )
         tables.write_table(plan.table, added, out, overwrite=arguments.force)
+    held = keep(console, model, X, plan, arguments)
+    _summarise(console, model, confidence, out, arguments, held)
+
+
+def keep(console: Console, model: Any, X: Any, plan: TablePlan, arguments: argparse.Namespace) -> Any:
+    """Save the model and write the report, if they are wanted; return what was found for hidden labels."""
     if arguments.model:
         with console.stage("saving"):
             from phaselabel.estimators import saving
 
             kept = {
-                "recipe": vars(plan.recipe), "label": plan.name, "source": plan.table.path.name,
+                "recipe": vars(plan.recipe), "label": plan.name, "source": Path(plan.table.path).name,
                 "label_type": str(plan.labels.type),
             }  # fmt: skip
             saving.save(model, arguments.model, extra=kept, overwrite=arguments.force)
-    held = None
-    if arguments.report:
-        with console.stage("reporting"):
-            held = _report(model, X, plan, console.notes, arguments)
-    _summarise(console, model, confidence, out, arguments, held)
+    if not arguments.report:
+        return None
+    with console.stage("reporting"):
+        return _report(model, X, plan, console.notes, arguments)
 
 
 def _report(model: Any, X: Any, plan: TablePlan, notes: list[str], arguments: argparse.Namespace) -> Any:
@@ -300,7 +312,7 @@ def _report(model: Any, X: Any, plan: TablePlan, notes: list[str], arguments: ar
     from phaselabel.report.findings import gather
     from phaselabel.report.page import write
 
-    findings = gather(model, X, title=plan.table.path.name, label=plan.name)
+    findings = gather(model, X, title=Path(plan.table.path).name, label=plan.name)
     findings.show_rows(plan.table)
     findings.columns, findings.notes = list(tables.describe(plan.recipe, plan.columns, 1000)), notes
     write(findings, arguments.report, overwrite=arguments.force)

@@ -42,7 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run(arguments: argparse.Namespace, evidence_of: Callable[[argparse.Namespace, list[Any]], Any]) -> None:
+def run(
+    arguments: argparse.Namespace,
+    unfitted: Callable[[argparse.Namespace, TablePlan], Any],
+    keep: Callable[[Console, Any, Any, TablePlan, argparse.Namespace], Any],
+) -> None:
     """Read, print the plan, label, write; the workers do the work."""
     from phaselabel.distributed import columns
     from phaselabel.distributed.sources import open_source
@@ -63,30 +67,47 @@ def run(arguments: argparse.Namespace, evidence_of: Callable[[argparse.Namespace
             )
             announce(console, plan)
             X = columns.features(source, plan.recipe, tasks)
-            evidence = evidence_of(arguments, sorted(plan.labels.counts))
-            fitted = _fit(X, plan.labels, evidence, client, console, bars, arguments)
-            _write(fitted, source, plan, client, console, arguments.out, kind, arguments.force)
+            model = unfitted(arguments, plan)
+            with console.sweeps(arguments.max_iter) as model.callbacks:
+                fitted = _fit(model, X, plan.labels, client, bars, arguments)
+            bars.close()
+            console.say("graph", f"{fitted!r}, recall {fitted.outcome.graph.recall:.3f}")
+            with console.stage("confidence"):
+                fitted.confidence(client)
+            _write(fitted, source, plan, client, console, arguments, kind)
+            held = None
+            if arguments.model or arguments.report:
+                whole = model.gathered()
+                held = keep(console, whole, whole._fit_X, plan, arguments)
         done = fitted.outcome
         console.say("flow", done.solution.status)
         if done.opinion is not None:
             console.say("evidence", str(done.opinion.choice))
-        console.say("wrote", arguments.out)
+        if held is not None:
+            console.say("accuracy", str(held))
+        for path in filter(None, (arguments.out, arguments.report, arguments.model)):
+            console.say("wrote", path)
     console.finish(
-        out=arguments.out, table=arguments.table,
+        out=arguments.out, table=arguments.table, report=arguments.report, model=arguments.model,
         recall=done.graph.recall, edges=done.graph.n_edges, cut_edges=done.graph.n_cut,
         sweeps=done.solution.n_iter, converged=done.solution.converged, unreached=fitted.n_unreached,
-        sweeps_per_round=done.sweeps_per_round, workers_lost=done.losses,
+        sweeps_per_round=done.sweeps_per_round, workers_lost=done.losses, held_out=held and held.facts(),
         bytes_per_round=round(sum(r["bytes"] for r in done.rounds) / max(len(done.rounds), 1)),
         predicted={str(c): int(size) for c, size in zip(fitted.classes, done.class_sizes)},
     )  # fmt: skip
 
 
 def _refuse_others(arguments: argparse.Namespace) -> None:
-    for option in ("text", "embed", "report", "model", "graph", "class_sizes", "abstain_below", "id"):
+    from phaselabel.io.archive import refuse_existing_archive
+    from phaselabel.io.atomic import refuse_existing
+
+    for option in ("text", "embed", "graph", "id"):
         if getattr(arguments, option):
-            raise ValueError(
-                f"--{option.replace('_', '-')} works on tables in one file only; leave it out with --dask."
-            )
+            raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
+    if arguments.report:
+        refuse_existing(arguments.report, arguments.force)
+    if arguments.model:
+        refuse_existing_archive(arguments.model, arguments.force)
 
 
 def _checked_out(arguments: argparse.Namespace, name: str) -> str:
@@ -140,34 +161,20 @@ def _cluster(address: str, console: Console) -> Iterator[Any]:
 
 
 def _fit(
-    X: Any,
-    labels: "Labels",
-    evidence: Any,
-    client: Any,
-    console: Console,
-    bars: "_Bars",
-    arguments: argparse.Namespace,
+    model: Any, X: Any, labels: "Labels", client: Any, bars: "_Bars", arguments: argparse.Namespace
 ) -> Any:
+    """Fit the model on the cluster, from the labels that the workers found."""
     from phaselabel.distributed.fitting import fit_known
-    from phaselabel.distributed.job import Settings
-    from phaselabel.flow.schedule import FlowSettings
+    from phaselabel.estimators.on_dask import learn, settings_of
     from phaselabel.labels import encode
 
     classes, arms = encode(labels.values, None)
-    rounds = arguments.sweeps_per_round
-    with console.sweeps(arguments.max_iter) as watch:
-        settings = Settings(
-            n_neighbors=arguments.neighbors or "auto", fidelity=arguments.fidelity, metric=arguments.metric,
-            evidence=evidence,
-            flow=FlowSettings(epsilon=arguments.epsilon, max_iter=arguments.max_iter), callbacks=[watch],
-            sweeps_per_round="auto" if rounds == "auto" else int(rounds),
-        )  # fmt: skip
-        options = {"checkpoint": arguments.checkpoint, "resume": arguments.resume, "progress": bars}
-        fitted = fit_known(X, labels.rows, arms, classes, settings, client, options)
-    bars.close()
-    console.say("graph", f"{fitted!r}, recall {fitted.outcome.graph.recall:.3f}")
-    with console.stage("confidence"):
-        fitted.confidence(client)
+    settings, rounds = settings_of(model), arguments.sweeps_per_round
+    settings.sweeps_per_round = "auto" if rounds == "auto" else int(rounds)
+    options = {"checkpoint": arguments.checkpoint, "resume": arguments.resume, "progress": bars}
+    fitted = fit_known(X, labels.rows, arms, classes, settings, client, options)
+    model.dask_options = {"client": client}
+    learn(model, X, fitted)
     return fitted
 
 
@@ -210,9 +217,8 @@ def _write(
     plan: TablePlan,
     client: Any,
     console: Console,
-    out: str,
+    arguments: argparse.Namespace,
     kind: str,
-    force: bool,
 ) -> None:
     """Have every part written by the worker that holds it; then rename the folder."""
     import dask
@@ -220,11 +226,14 @@ def _write(
     from phaselabel.distributed.sources import write_part
     from phaselabel.io.tables import found_names
 
-    arm = fitted.outcome.solution.arm
-    answers = [fitted.decoded(None), fitted.confidence(client).round(4), arm >= 0]
-    if kind != ".parquet" and fitted.n_unreached and fitted.classes.dtype.kind == "U":
-        answers[0] = fitted.decoded("")
-    with console.stage("writing"), _draft(out, force, plan.name, kind) as folder:
+    below, confidence = arguments.abstain_below, fitted.confidence(client)
+    reached = fitted.outcome.solution.arm >= 0
+    if below is not None:
+        reached = reached & (confidence >= below)
+    some_without = fitted.n_unreached or below is not None
+    as_text = kind != ".parquet" and some_without and fitted.classes.dtype.kind == "U"
+    answers = [fitted.decoded("" if as_text else None, below, client), confidence.round(4), reached]
+    with console.stage("writing"), _draft(arguments.out, arguments.force, plan.name, kind) as folder:
         if kind == ".zarr":
             for name, answer in zip(found_names(plan.name), answers):
                 answer.to_zarr(folder, component=name)

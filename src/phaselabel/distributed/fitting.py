@@ -119,6 +119,17 @@ class Fitted:
                 )
         return self.outcome.confidence
 
+    def sure_sizes(self, client: Any = None) -> NDArray[np.float64]:
+        """The confidence of every class's rows, added up."""
+        import dask
+
+        add, k = dask.delayed(_sums_by_class, pure=False), len(self.classes)
+        arm: Any = self.outcome.solution.arm
+        with connected(client) as own:
+            chunks = zip(arm.to_delayed().ravel(), self.confidence(own).to_delayed().ravel())
+            parts = own.gather(own.compute([add(arms, sure, k) for arms, sure in chunks]))
+        return np.asarray(np.sum(parts, axis=0))
+
     def decoded(self, unlabeled: Any, below: float | None = None, client: Any = None) -> Any:
         """The labels; ``unlabeled`` where none reaches, or where confidence is below ``below``."""
         arm: Any = self.outcome.solution.arm
@@ -187,6 +198,11 @@ class RemoteGraph:
 
     def __repr__(self) -> str:
         return repr(self._fitted)
+
+
+def _sums_by_class(arm: NDArray[np.int32], sure: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    reached = arm >= 0
+    return np.bincount(arm[reached], sure[reached], n_classes).astype(np.float64)
 
 
 def _decode_chunk(

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from phaselabel.assess.calibration import Calibration, calibrate
 from phaselabel.assess.hidden import rows_to_calibrate_on
+from phaselabel.distributed.build.cells import is_sparse, row_chunks
 from phaselabel.distributed.build.graph import BlockedGraph, GraphSettings, build_graph
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.build.plan import free_bytes
+from phaselabel.distributed.build.row_files import stored_bytes
 from phaselabel.distributed.build.sharpening import sharpen_blocks
 from phaselabel.distributed.cluster import on_this_machine
 from phaselabel.distributed.folder import open_folder
@@ -171,14 +173,17 @@ class Job:
         settings: Settings,
     ) -> Outcome:
         """Label every row of ``X`` from the classes ``arms`` of some ``rows``, which are in order."""
-        believing = settings.evidence is not None
-        worker, several = self._worker_with_evidence(X, n_classes, settings) if believing else (None, False)
+        believing, row_bytes = settings.evidence is not None, self._sparse_row_bytes(X)
+        worker, several = None, False
+        if believing:
+            width = X.shape[1] if row_bytes is None else int(row_bytes / 4)
+            worker, several = self._worker_with_evidence(X.shape[0], width, n_classes, settings)
         settings = replace(settings, n_neighbors=_n_neighbors(X.shape[0], settings, several))
         digest = _digest(X, rows, arms, settings)
         small = X.shape[0] * n_classes <= settings.policy.largest_table
         graph = build_graph(
             self._tasks, self.folder, X, settings.graph, digest, resume=self._resume,
-            in_blocks=settings.in_blocks is True,
+            in_blocks=settings.in_blocks is True, row_bytes=row_bytes,
             keep_whole=small or believing or _may_be_whole(X.shape[0], n_classes, settings),
             keep_neighbors=worker is not None,
         )  # fmt: skip
@@ -232,10 +237,18 @@ class Job:
         log.warning("%s: the flow runs in blocks, from the hub.", message)
         return None
 
-    def _worker_with_evidence(self, X: Any, n_classes: int, settings: Settings) -> tuple[str | None, bool]:
+    def _sparse_row_bytes(self, X: Any) -> float | None:
+        """The mean size of a sparse row; None where rows are dense."""
+        if not is_sparse(X):
+            return None
+        chunks, sizes = row_chunks(X, int(X.shape[0]))
+        return float(sum(self._tasks.run("looking", stored_bytes, [(c,) for c in chunks])) / sizes.sum())
+
+    def _worker_with_evidence(
+        self, n: int, width: int, n_classes: int, settings: Settings
+    ) -> tuple[str | None, bool]:
         """The worker that fits as a local fit does, and whether it chooses between several graphs."""
-        (n, width), k = X.shape, settings.n_neighbors
-        several = k == "auto" and settings.scale_neighbor is None
+        several = settings.n_neighbors == "auto" and settings.scale_neighbor is None
         searched = longest_rung(n) if several else _n_neighbors(n, settings, several)
         if not _may_be_whole(n, n_classes, settings):
             return None, False

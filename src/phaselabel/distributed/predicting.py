@@ -58,7 +58,7 @@ def on_workers(model: Any) -> Any:
 
 
 def _predict_chunk(model: Any, chunk: Any, method: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    if not len(chunk):
+    if not chunk.shape[0]:
         return np.empty((0, *((len(model.classes_),) if method == "predict_proba" else ())), dtype)
     predicted: NDArray[Any] = getattr(model, method)(chunk).astype(dtype)
     return predicted

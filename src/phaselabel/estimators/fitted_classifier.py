@@ -61,13 +61,20 @@ class FittedClassifier(GraphClassifier):
             loud = remarks(self.graph_, self._labels, self.solution_) + loud
         loud += novelty_remark(self.novel_)
         quiet = [] if self.choice_ is None else advice(self.choice_.figures)
-        if self._believed is not None:
+        if self.choice_ is not None:
             # The lower ends of class_size_intervals_, without the table of all probabilities.
-            arm, reached = self.solution_.arm, self.solution_.arm >= 0
-            sure = np.bincount(arm[reached], self.confidence_[reached], len(names))
-            quiet += doubts(self.class_sizes_, sure / max(int(reached.sum()), 1), names)
+            sure, n_reached = self._sure_sizes()
+            quiet += doubts(self.class_sizes_, sure / max(n_reached, 1), names)
         self.remarks_ = loud + quiet
         return loud
+
+    def _sure_sizes(self) -> tuple[NDArray[np.float64], int]:
+        """The confidence of every class's rows, added up, and the number of rows that have a class."""
+        if self._fitted is not None:
+            return self._fitted.sure_sizes(self._client), self._fitted.n_rows - self._fitted.n_unreached
+        arm, reached = self.solution_.arm, self.solution_.arm >= 0
+        sure = np.bincount(arm[reached], self.confidence_[reached], len(self.classes_)).astype(np.float64)
+        return sure, int(reached.sum())
 
     def _decided(self, arm: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """The labels of all rows; ``unlabeled`` where confidence is too low."""

@@ -15,7 +15,13 @@ ALLOWED = {"affinity": ("nearest_neighbors",), "init": ("auto", "hub")}
 
 def fit_on_dask(model: Any, X: Any, y: Any) -> None:
     """Fit a classifier to a Dask array on its cluster; called by ``fit``."""
-    from phaselabel.distributed.fitting import RemoteGraph, fit
+    from phaselabel.distributed.fitting import fit
+
+    learn(model, X, fit(X, y, settings_of(model), model.unlabeled, model.dask_options))
+
+
+def settings_of(model: Any) -> Any:
+    """What a classifier's parameters are on a cluster; raise where one can't be used there."""
     from phaselabel.distributed.job import Settings
 
     for name, fits in ALLOWED.items():
@@ -25,14 +31,19 @@ def fit_on_dask(model: Any, X: Any, y: Any) -> None:
     evidence = model.evidence
     if isinstance(evidence, str) and evidence == "auto" and model.init == "hub":
         evidence = None
-    settings = Settings(
+    return Settings(
         n_neighbors=model.n_neighbors, evidence=evidence,
         scale_neighbor=model.scale_neighbor, metric=model.metric, fidelity=model.fidelity,
         flow=FlowSettings(model.epsilon, model.step, model.max_iter, model.tol),
         class_sizes=model.class_sizes, policy=FIT if model.init == "auto" else LITERAL,
         callbacks=checked_callbacks(model.callbacks),
     )  # fmt: skip
-    fitted = fit(X, y, settings, model.unlabeled, model.dask_options)
+
+
+def learn(model: Any, X: Any, fitted: Any) -> None:
+    """Keep what a fit on a cluster found."""
+    from phaselabel.distributed.fitting import RemoteGraph
+
     model._fitted = fitted
     model.classes_, model.solution_ = fitted.classes, fitted.outcome.solution
     model.graph_ = RemoteGraph(fitted)
@@ -49,7 +60,7 @@ def fit_on_dask(model: Any, X: Any, y: Any) -> None:
     model.transduction_ = fitted.decoded(model.unlabeled, model.abstain_below, model._client)
     model._warn(fitted.n_unreached, fitted.n_rows)
     if loud := model._judge():
-        warnings.warn(" ".join(loud), UserWarning, stacklevel=3)
+        warnings.warn(" ".join(loud), UserWarning, stacklevel=4)
 
 
 def gathered(model: Any) -> Any:

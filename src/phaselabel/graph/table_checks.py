@@ -75,8 +75,11 @@ def check_width(given: int, expected: int, name: str) -> None:
 def as_float(values: Any, name: str) -> Any:
     """An array or a sparse matrix as uint8, float32 or float64, for which kernels are compiled.
 
-    Refuses numbers that would be rounded or overflow.
+    Refuses numbers that would be rounded or overflow. Indices of a CSR matrix become 32 bits long, if they
+    fit: the forests of scikit-learn read no others.
     """
+    if sparse.issparse(values):
+        values = _with_short_indices(values)
     if values.dtype in (np.uint8, np.float32, np.float64):
         return values
     refuse_rounding(values.data if sparse.issparse(values) else values, name)
@@ -86,6 +89,14 @@ def as_float(values: Any, name: str) -> Any:
     if values.dtype.kind == "f" and not np.isfinite(entries).all():
         raise ValueError(f"{name} has a value beyond the range of float64; divide all values by a constant.")
     return converted
+
+
+def _with_short_indices(matrix: Any) -> Any:
+    fits = max(matrix.shape[1], matrix.nnz) <= np.iinfo(np.int32).max
+    if matrix.format != "csr" or matrix.indices.dtype == np.int32 or not fits:
+        return matrix
+    indices, ends = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return type(matrix)((matrix.data, indices, ends), shape=matrix.shape)
 
 
 def _is_plain(X: Any) -> bool:

@@ -82,3 +82,12 @@ def test_plans_follow_the_memory():
     assert small.n_blocks > large.n_blocks == 2
     # A few bytes more or less in use change nothing, so that a run can be repeated.
     assert Plan.of(X, 10, workers(2, 1_024 * MIB, 150 * MIB)) == small
+
+
+def test_sparse_rows_must_fit_every_worker():
+    X = da.zeros((1_000_000, 50_000), chunks=(1_000, -1), dtype=np.float32)
+    assert Plan.of(X, 10, workers(2, 8_192 * MIB), row_bytes=500).whole
+    with pytest.raises(ValueError, match=r"one has room for 179,712 of 1,000,000; .*TruncatedSVD") as refused:
+        Plan.of(X, 10, workers(2, 1_024 * MIB), row_bytes=500)
+    enough = dask.utils.parse_bytes(str(refused.value).split("at least ")[1].split(",")[0])
+    assert Plan.of(X, 10, workers(2, enough), row_bytes=500).whole

@@ -9,7 +9,6 @@ from dask.distributed import Client, LocalCluster
 
 import phaselabel as pl
 from clusters import overlapping
-from phaselabel.distributed.build import plan
 from phaselabel.evidence.believing import believe
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import EVIDENCE
@@ -25,8 +24,7 @@ def threads():
         yield client
 
 
-def in_blocks(client, X, labels, monkeypatch, **settings):
-    monkeypatch.setattr(plan, "MIN_ROWS_FOR_CELLS", 500)
+def in_blocks(client, X, labels, **settings):
     options = {"client": client, "in_blocks": True, "sweeps_per_round": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -47,12 +45,12 @@ def whole(X, graph, labels, evidence):
 @pytest.mark.parametrize(
     ("data", "per_class"), [("digits", 2), ("gaussians", 1), ("gaussians", 50), ("apart", 20)]
 )
-def test_labels_are_those_of_the_whole_graph(threads, digits, monkeypatch, data, per_class):
+def test_labels_are_those_of_the_whole_graph(threads, digits, data, per_class):
     X, y = digits if data == "digits" else overlapping(1200)
     if data == "apart":  # several components, and labels in all of them
         X = X + 1000 * (np.arange(len(X)) % 3)[:, None].astype(np.float32)
     labels = pl.datasets.sample_labels(y, per_class, random_state=3)
-    model = in_blocks(threads, X, labels, monkeypatch)
+    model = in_blocks(threads, X, labels)
     partition = model._fitted.outcome.graph.partition
     assert (partition.n_blocks, model._fitted.outcome.in_blocks) == (2, True)
     gathered = model.gathered()
@@ -75,12 +73,12 @@ def test_labels_are_those_of_the_whole_graph(threads, digits, monkeypatch, data,
     assert len(model.hold_out().rows) == len(opinion.hidden_rows)
 
 
-def test_given_probabilities_in_blocks(threads, monkeypatch):
+def test_given_probabilities_in_blocks(threads):
     X, y = overlapping(1200)
     labels = pl.datasets.sample_labels(y, 20, random_state=3)
     evidence = np.where(y[:, None] == np.arange(3), 0.8, 0.1)
     evidence[::5] = np.nan
-    model = in_blocks(threads, X, labels, monkeypatch, evidence=evidence, n_neighbors=10)
+    model = in_blocks(threads, X, labels, evidence=evidence, n_neighbors=10)
     solution, _ = whole(X, model.gathered().graph_, labels, evidence)
     assert "given" in model.choice_.weights
     assert np.mean(model.transduction_.compute() == y) > 0.9

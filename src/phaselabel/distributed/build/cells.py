@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from phaselabel.distributed.build.partition import Partition, order_file
 from phaselabel.distributed.build.plan import Plan
+from phaselabel.distributed.build.row_files import load_rows, save_rows
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.tasks import Tasks, exclusive_worker
 from phaselabel.graph.inverted_file import Means
@@ -93,6 +95,10 @@ def row_chunks(X: Any, max_rows: int) -> tuple[list[Any], NDArray[np.int64]]:
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         X = X.compute_chunk_sizes()
     rows = [size for size in X.chunks[0] if size]
+    if is_sparse(X):
+        if len(X.chunks[1]) > 1 or len(rows) < len(X.chunks[0]):
+            raise ValueError("Sparse rows must be whole and chunks not empty; use X.rechunk({1: -1}).")
+        return list(X.to_delayed().ravel()), np.array(rows, np.int64)
     if len(X.chunks[1]) > 1 or max(rows, default=0) > max_rows or 0 in X.chunks[0]:
         sizes = []
         for size in rows:
@@ -100,6 +106,11 @@ def row_chunks(X: Any, max_rows: int) -> tuple[list[Any], NDArray[np.int64]]:
             sizes += [size // parts + (i < size % parts) for i in range(parts)]
         X = X.rechunk((tuple(sizes), (X.shape[1],)))
     return list(X.to_delayed().ravel()), np.array(X.chunks[0], np.int64)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether the chunks of a Dask array are sparse matrices, as it says."""
+    return bool(sparse.issparse(X._meta))
 
 
 def sample_cells(
@@ -133,29 +144,27 @@ def sample_cells(
 
 
 def _pick(
-    chunk: NDArray[Any],
-    first: int,
-    rows: NDArray[np.int64],
-    cosine: bool,
-    keep: tuple[Folder, int] | None,
-) -> NDArray[Any]:
+    chunk: Any, first: int, rows: NDArray[np.int64], cosine: bool, keep: tuple[Folder, int] | None
+) -> Any:
     """Some rows of a chunk, which is checked, and kept in the folder where it need not be read again."""
-    if not isinstance(chunk, np.ndarray):
+    points: Any = sparse.csr_array(chunk) if sparse.issparse(chunk) else chunk
+    if not isinstance(points, np.ndarray) and (keep is None or not sparse.issparse(points)):
         raise ValueError(
-            f"X must have chunks of NumPy arrays; got {type(chunk).__name__}. Label sparse rows locally, "
-            "or make them dense with X.map_blocks(lambda chunk: chunk.toarray())."
+            f"X must have chunks of NumPy arrays, as it says; got {type(chunk).__name__}. Make sparse rows "
+            "with X.map_blocks(..., meta=scipy.sparse.csr_array((0, 0)))."
         )
-    points = np.asarray(chunk)
     _check_rows(points, first, cosine)
     if keep is not None:
-        folder, number = keep
-        folder.save(unsorted_file(number), points)
+        save_rows(keep[0], unsorted_file(keep[1]), points)
     return points[rows]
 
 
 def _write_sample(
     folder: Folder, parts: list[NDArray[Any]], rows: NDArray[np.int64], n_cells: int, cosine: bool
 ) -> None:
+    if sparse.issparse(parts[0]):  # cells are runs of rows
+        Sample(np.zeros((n_cells, 0), np.float32), rows[:0], np.zeros((0, 0)), rows[:0]).save(folder)
+        return
     points = np.concatenate(parts)
     with exclusive_worker():
         directions = search_points(points, cosine)
@@ -193,11 +202,12 @@ def shuffle_rows(
     cosine: bool,
 ) -> tuple[Partition, TrueNeighbors | None]:
     """Write every chunk sorted by cell; where cells are searched, find true neighbours of the trial rows."""
+    first, k = np.concatenate([[0], np.cumsum(sizes)]), plan.n_neighbors
     if plan.whole:
-        counts = tasks.run("shuffle", _sort_chunk, [(folder, t, cosine) for t in range(len(chunks))])
+        arguments = [(folder, t, int(first[t]), plan, cosine) for t in range(len(chunks))]
+        counts = tasks.run("shuffle", _sort_chunk, arguments)
         folder.remove("unsorted/*")
         return Partition(folder, np.stack(counts)), None
-    first, k = np.concatenate([[0], np.cumsum(sizes)]), plan.n_neighbors
     results = tasks.run(
         "shuffle",
         _shuffle_chunk,
@@ -213,14 +223,17 @@ def shuffle_rows(
     return Partition(folder, np.stack([result["counts"] for result in results])), truth
 
 
-def _sort_chunk(folder: Folder, t: int, cosine: bool) -> NDArray[np.int64]:
+def _sort_chunk(folder: Folder, t: int, first: int, plan: Plan, cosine: bool) -> NDArray[np.int64]:
     """Sort a chunk that was kept by cell; return how many rows are in each."""
-    points, sample = folder.load(unsorted_file(t)), Sample.load(folder)
-    with exclusive_worker():
-        cells = nearest_centres(search_points(points, cosine), sample.centres, 1)[1].ravel()
+    points, sample = load_rows(folder, unsorted_file(t)), Sample.load(folder)
+    if sparse.issparse(points):
+        cells = (first + np.arange(points.shape[0])) * len(sample.centres) // plan.n_rows
+    else:
+        with exclusive_worker():
+            cells = nearest_centres(search_points(points, cosine), sample.centres, 1)[1].ravel()
     order = np.argsort(cells, kind="stable")
     folder.save(order_file(t), order.astype(np.int32))
-    folder.save(points_file(t), points[order])
+    save_rows(folder, points_file(t), points[order])
     return np.bincount(cells, minlength=len(sample.centres))
 
 
@@ -307,15 +320,19 @@ def true_squares(queries: NDArray[Any], points: NDArray[Any], cosine: bool) -> N
     return np.asarray(np.square(b - a).sum(axis=1))
 
 
-def _check_rows(points: NDArray[Any], first: int, cosine: bool) -> None:
+def _check_rows(points: Any, first: int, cosine: bool) -> None:
     """Refuse rows that have no distance to others."""
-    if points.dtype.kind == "f" and not np.isfinite(points.sum(dtype=np.float64)):
-        bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
-        if len(bad):
-            raise ValueError(
-                f"Row {first + bad[0]} of X contains NaN or infinity; fill or drop such rows first."
-            )
-    if cosine and (empty := np.flatnonzero(~points.any(axis=1))).size:
+    if sparse.issparse(points):
+        bad = np.flatnonzero(~np.isfinite(points.sum(axis=1)))
+        empty = np.flatnonzero(abs(points).sum(axis=1) == 0)
+    else:
+        bad = np.zeros(0, np.intp)
+        if points.dtype.kind == "f" and not np.isfinite(points.sum(dtype=np.float64)):
+            bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+        empty = np.flatnonzero(~points.any(axis=1)) if cosine else bad[:0]
+    if len(bad):
+        raise ValueError(f"Row {first + bad[0]} of X contains NaN or infinity; fill or drop such rows first.")
+    if cosine and len(empty):
         raise ValueError(
             f"Row {first + empty[0]} of X is all zeros, and metric='cosine' is not defined for it; drop such "
             "rows or use metric='euclidean'."

@@ -9,6 +9,7 @@ from scipy import sparse
 from phaselabel.distributed.build.block_files import block_file
 from phaselabel.distributed.build.cells import points_file
 from phaselabel.distributed.build.partition import Partition, neighbors_file, order_file
+from phaselabel.distributed.build.row_files import load_rows, stacked, stored_bytes
 from phaselabel.graph import Graph, Neighbors
 
 
@@ -55,8 +56,15 @@ def gather_neighbors(partition: Partition) -> Neighbors:
     return Neighbors(indices, distances)
 
 
-def gather_points(partition: Partition) -> NDArray[Any]:
+def gather_points(partition: Partition) -> Any:
     """The features of all rows, in their order."""
+    if sparse.issparse(first := load_rows(partition.folder, points_file(0), mapped=True)):
+        parts = [
+            first,
+            *(load_rows(partition.folder, points_file(c)) for c in range(1, len(partition.counts))),
+        ]
+        orders = [partition.folder.load(order_file(chunk)) for chunk in range(len(parts))]
+        return stacked([part[np.argsort(order)] for part, order in zip(parts, orders)])
     out = None
     for chunk in range(len(partition.counts)):
         stored = partition.folder.load(points_file(chunk), mapped=True)
@@ -69,8 +77,8 @@ def gather_points(partition: Partition) -> NDArray[Any]:
 
 def points_bytes(partition: Partition) -> int:
     """The size of the features of all rows."""
-    first = partition.folder.load(points_file(0), mapped=True)
-    return partition.n_rows * int(first.shape[1]) * first.itemsize
+    first = load_rows(partition.folder, points_file(0), mapped=True)
+    return int(partition.n_rows * stored_bytes(first) / max(first.shape[0], 1))
 
 
 def gather_rows(partition: Partition, pattern: str, dtype: Any) -> NDArray[Any]:

@@ -63,17 +63,18 @@ def build_graph(
     *,
     resume: bool = False,
     in_blocks: bool = False,
+    row_bytes: float | None = None,
     keep_whole: bool = False,
     keep_neighbors: bool = False,
 ) -> BlockedGraph:
     """Build the graph of the rows, or what is missing of it in the folder.
 
     ``digest`` identifies the job: with ``resume`` the folder must hold a job of the same digest. With
-    ``in_blocks`` few rows are divided, too. With
+    ``in_blocks`` few rows are divided, too; ``row_bytes`` is the size of a sparse row. With
     ``keep_whole`` the files stay from which the graph can be gathered in one process, with
     ``keep_neighbors`` those of rows and neighbours.
     """
-    plan = _plan(tasks, folder, X, settings, digest, resume, in_blocks)
+    plan = _plan(tasks, folder, X, settings, digest, resume, in_blocks, row_bytes)
     facts = folder.load_facts("graph.json")
     if facts is None:
         partition, truth = _shuffle(tasks, folder, X, plan, settings)
@@ -102,6 +103,7 @@ def _plan(
     digest: str,
     resume: bool,
     in_blocks: bool,
+    row_bytes: float | None,
 ) -> Plan:
     """The plan of the job: the one in the folder, if there is one."""
     earlier = folder.load_facts("plan.json")
@@ -118,7 +120,7 @@ def _plan(
     if earlier:
         plan = Plan(**earlier)
     else:
-        plan = Plan.of(X, settings.n_neighbors, tasks.workers(), settings.cosine, in_blocks)
+        plan = Plan.of(X, settings.n_neighbors, tasks.workers(), settings.cosine, in_blocks, row_bytes)
     if settings.metric not in FAST and not plan.whole:
         raise ValueError(
             f"metric={settings.metric!r} needs all rows on every worker, and they do not fit; give each more "

@@ -82,23 +82,26 @@ class Plan:
         workers: dict[str, dict[str, Any]],
         cosine: bool = False,
         in_blocks: bool = False,
+        row_bytes: float | None = None,
     ) -> "Plan":
         """The plan for these rows on these workers; raise where a part cannot fit the smallest of them.
 
-        With ``in_blocks`` few rows are divided, too.
+        With ``in_blocks`` few rows are divided, too. ``row_bytes`` is the size of a sparse row.
         """
         if not workers:
             raise RuntimeError("The cluster has no workers; start some first.")
         n, width = int(X.shape[0]), int(X.shape[1])
         smallest = min(workers.values(), key=free_bytes)
         free, threads = free_bytes(smallest), max(w["nthreads"] for w in workers.values())
-        _check_memory(X, n_neighbors, smallest, len(workers))
-        search = SEARCH_SHARE * free
-        most = int(max_search_rows(search, width, X.dtype))
+        search, row = SEARCH_SHARE * free, width * X.dtype.itemsize
+        if row_bytes is None:
+            most = int(max_search_rows(search, width, X.dtype))
+        else:
+            row, most = max(int(row_bytes), 1), int(search / (3 * row_bytes + SEARCH_BYTES))
+        _check_memory(X, n_neighbors, smallest, len(workers), row, row_bytes and most)
         n_cells = -(-n // min(CELL_ROWS, most // 3))
         if n_cells > 1 or n > MIN_ROWS_FOR_CELLS or (in_blocks and n <= most):
-            n_cells = max(n_cells, 2 * len(workers))
-        row = width * X.dtype.itemsize
+            n_cells = max(n_cells, min(2 * len(workers), n // MIN_SAMPLE_ROWS_PER_CELL))
         wanted = max(MIN_SAMPLE_BYTES, MIN_SAMPLE_ROWS_PER_CELL * n_cells * row)
         sample_rows = int(min(SAMPLE_SHARE * free, wanted) // row)
         n_cells = min(n_cells, max(sample_rows // MIN_SAMPLE_ROWS_PER_CELL, 1))
@@ -135,14 +138,33 @@ def _flow_bytes(n_neighbors: int) -> int:
     return 110 + 16 * n_neighbors
 
 
-def _check_memory(X: Any, n_neighbors: int, smallest: dict[str, Any], n_workers: int) -> None:
-    """Refuse data of which a part cannot fit the workers, with the limit that would do."""
+def _check_memory(
+    X: Any,
+    n_neighbors: int,
+    smallest: dict[str, Any],
+    n_workers: int,
+    row: int,
+    most_sparse: float | None,
+) -> None:
+    """Refuse data of which a part cannot fit the workers, with the limit that would do.
+
+    A row takes ``row`` bytes; of sparse rows a worker can hold ``most_sparse``.
+    """
     free, limit = free_bytes(smallest), smallest["memory_limit"] or 0
 
     def limit_for(needed: float) -> str:
-        return format_bytes(int(limit + (needed - free) / PAUSE_FRACTION) + 2**20)
+        # A little more, since two decimals are printed.
+        return format_bytes(int(1.002 * (limit + (needed - free) / PAUSE_FRACTION)) + 2**20)
 
-    search = MIN_SEARCH_ROWS / max_search_rows(SEARCH_SHARE, X.shape[1], X.dtype)
+    if most_sparse is not None and X.shape[0] > most_sparse:
+        raise ValueError(
+            f"Sparse rows must fit every worker, and one has room for {int(most_sparse):,} of "
+            f"{X.shape[0]:,}; give each a memory_limit of at least "
+            f"{limit_for(X.shape[0] * (3 * row + SEARCH_BYTES) / SEARCH_SHARE)}, or reduce the columns first "
+            "(TruncatedSVD)."
+        )
+    dense = MIN_SEARCH_ROWS / max_search_rows(SEARCH_SHARE, X.shape[1], X.dtype)
+    search = dense if most_sparse is None else 0.0
     if free < max(search, MIN_FREE_BYTES):
         raise ValueError(
             f"A worker's memory_limit of {format_bytes(limit)} is too small for rows of {X.shape[1]:,} "
@@ -156,7 +178,7 @@ def _check_memory(X: Any, n_neighbors: int, smallest: dict[str, Any], n_workers:
             f"workers have room for {format_bytes(int(free * n_workers))}; add workers, or give each a "
             f"memory_limit of at least {limit_for(graph / n_workers)}."
         )
-    largest = max(X.chunks[0]) * max(X.chunks[1]) * X.dtype.itemsize
+    largest = max(X.chunks[0]) * row * max(X.chunks[1]) // max(X.shape[1], 1)
     if largest > free:
         raise ValueError(
             f"The largest chunk of X takes {format_bytes(largest)} and a worker has room for "

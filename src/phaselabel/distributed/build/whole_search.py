@@ -1,7 +1,6 @@
 """All rows of a job on one worker in; the neighbours of some of them, as a local search finds them, out."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +41,6 @@ class WholeSearch:
         return neighbors, self.ids[neighbors.indices]
 
 
-def forget_index(**_: Any) -> None:
+def forget_index() -> None:
     """Let the index go; run on every worker when all cells are searched."""
     _kept.clear()

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from phaselabel.distributed.build.cells import points_file
 from phaselabel.distributed.build.gather import scatter_rows
 from phaselabel.distributed.build.partition import Partition, order_file
+from phaselabel.distributed.build.row_files import load_rows, stacked
 from phaselabel.distributed.build.sharpening import SHARP
 from phaselabel.distributed.run.actor_group import (
     MAX_LOSSES_IN_A_ROW,
@@ -222,17 +223,17 @@ def _ids(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> NDArray
     return np.concatenate(tasks.run("labels", Partition.ids_in, calls))
 
 
-def rows_at(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> NDArray[Any]:
+def rows_at(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> Any:
     """The features of some rows, given in order."""
     calls = [(partition, chunk, here) for chunk, here in _by_chunk(partition, rows)]
-    return np.concatenate(tasks.run("rows", _read_rows, calls))
+    return stacked(tasks.run("rows", _read_rows, calls))
 
 
-def _read_rows(partition: Partition, chunk: int, rows: NDArray[np.int64]) -> NDArray[Any]:
+def _read_rows(partition: Partition, chunk: int, rows: NDArray[np.int64]) -> Any:
     order = partition.folder.load(order_file(chunk))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return as_local(np.array(partition.folder.load(points_file(chunk), mapped=True)[rank[rows]]))
+    return as_local(load_rows(partition.folder, points_file(chunk), mapped=True)[rank[rows]])
 
 
 def _survey(tasks: Tasks, partition: Partition) -> Survey:
@@ -244,9 +245,9 @@ def _survey(tasks: Tasks, partition: Partition) -> Survey:
 def _survey_rows(partition: Partition) -> Survey:
     n = partition.n_rows
 
-    def every(step: int) -> NDArray[Any]:
+    def every(step: int) -> Any:
         listed = _by_chunk(partition, np.arange(0, n, step))
-        return np.concatenate([_read_rows(partition, chunk, here) for chunk, here in listed])
+        return stacked([_read_rows(partition, chunk, here) for chunk, here in listed])
 
     with threadpool_limits(1, user_api="blas"):
         scale = Scale.of(every(max(1, n // SCALE_ROWS)))

@@ -191,15 +191,14 @@ def _solve(
         )
 
 
-def local_rows(partition: Partition) -> NDArray[Any]:
+def local_rows(partition: Partition) -> Any:
     """The features of all rows, of the type that a local fit gives them."""
     return as_local(gather_points(partition))
 
 
-def as_local(points: NDArray[Any]) -> NDArray[Any]:
+def as_local(points: Any) -> Any:
     """Rows of the type that a local fit gives them."""
-    converted: NDArray[Any] = as_float(points if points.dtype in KEPT_TYPES else points.astype("f8"), "X")
-    return converted
+    return as_float(points if points.dtype in KEPT_TYPES else points.astype("f8"), "X")
 
 
 def graphs_of(neighbors: Neighbors, problem: LocalProblem) -> dict[str, Graph]:

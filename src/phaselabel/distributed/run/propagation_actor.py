@@ -12,6 +12,7 @@ from phaselabel._kernels import spread as kernels
 from phaselabel.distributed.build.block_files import block_file
 from phaselabel.distributed.build.cells import points_file
 from phaselabel.distributed.build.partition import Partition
+from phaselabel.distributed.build.row_files import load_rows
 from phaselabel.distributed.build.sharpening import SHARP
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.one_worker import as_local
@@ -202,9 +203,9 @@ class PropagationActor(PeerActor):
         done = 0
         for cell in partition.cells_of(self.number):
             for chunk, part in partition.slices(int(cell)):
-                points = np.array(self._folder.load(points_file(chunk), mapped=True)[part])
-                yield slice(done, done + len(points)), as_local(points)
-                done += len(points)
+                points = as_local(load_rows(self._folder, points_file(chunk), mapped=True)[part])
+                yield slice(done, done + points.shape[0]), points
+                done += points.shape[0]
 
     # -- inside
 
