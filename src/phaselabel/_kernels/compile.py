@@ -44,6 +44,11 @@ def is_forked() -> bool:
     return _forked
 
 
+def n_threads() -> int:
+    """How many threads work beside each other: as many as the kernels have."""
+    return 1 if _forked else int(nb.get_num_threads())
+
+
 class _Parallel:
     """A kernel in two flavours, for one thread and for all threads, each compiled when first needed.
 

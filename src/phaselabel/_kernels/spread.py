@@ -8,6 +8,9 @@ import numpy as np
 
 from phaselabel._kernels.compile import kernel
 
+#: Rows whose products one thread adds up before the sums are added: the order does not depend on threads.
+ROWS_PER_SUM = 2048
+
 
 @kernel(parallel=True)
 def shared_neighbors(indptr, indices, out):  # type: ignore[no-untyped-def]
@@ -49,6 +52,39 @@ def multiply(indptr, indices, weights, table, out):  # type: ignore[no-untyped-d
             j, w = indices[e], weights[e]
             for k in range(out.shape[1]):
                 out[row, k] += w * table[j, k]
+
+
+@kernel(parallel=True)
+def damp(direction, image, grown, free, sums):  # type: ignore[no-untyped-def]
+    """image <- free (grown direction - image); sums_bk = Σ direction_ik image_ik over the rows of a block."""
+    for b in nb.prange(sums.shape[0]):
+        for k in range(sums.shape[1]):
+            sums[b, k] = 0
+        for i in range(b * ROWS_PER_SUM, min((b + 1) * ROWS_PER_SUM, image.shape[0])):
+            for k in range(sums.shape[1]):
+                image[i, k] = free[i] * (grown * direction[i, k] - image[i, k])
+                sums[b, k] += direction[i, k] * image[i, k]
+
+
+@kernel(parallel=True)
+def advance(rate, direction, image, solution, residual, sums):  # type: ignore[no-untyped-def]
+    """solution += rate direction; residual -= rate image; sums_bk = Σ residual_ik² over a block's rows."""
+    for b in nb.prange(sums.shape[0]):
+        for k in range(sums.shape[1]):
+            sums[b, k] = 0
+        for i in range(b * ROWS_PER_SUM, min((b + 1) * ROWS_PER_SUM, image.shape[0])):
+            for k in range(sums.shape[1]):
+                solution[i, k] += rate[k] * direction[i, k]
+                residual[i, k] -= rate[k] * image[i, k]
+                sums[b, k] += residual[i, k] * residual[i, k]
+
+
+@kernel(parallel=True)
+def turn(ratio, residual, direction):  # type: ignore[no-untyped-def]
+    """direction <- ratio direction + residual."""
+    for i in nb.prange(direction.shape[0]):
+        for k in range(direction.shape[1]):
+            direction[i, k] = ratio[k] * direction[i, k] + residual[i, k]
 
 
 @kernel(parallel=True)

@@ -4,6 +4,7 @@ Four kinds, each quick to fit on few labels: a line, a smooth curve, and two kin
 model are arrays, so that it can be saved without pickle.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from scipy.special import log_softmax
 from sklearn.utils import gen_batches
 
 from phaselabel._kernels import forest as kernels
+from phaselabel._kernels.compile import n_threads
 from phaselabel.evidence.folds import class_weights
 
 #: C of the logistic regression; rows have a mean square length of 1.
@@ -54,6 +56,9 @@ FARTHEST = 1e12
 
 #: A dense table made for a prediction has at most this many entries.
 LARGEST_TABLE = 20_000_000
+
+#: Entries of a table that one of several threads works on: it should stay in the processor's cache.
+THREAD_TABLE = 500_000
 
 Rows = Any  # an array or a CSR matrix, rows by columns
 
@@ -166,9 +171,14 @@ class Curve:
     def log_probabilities(self, X: Rows) -> NDArray[np.float32]:
         """One row per row of ``X``, one column per class."""
         out = np.empty((X.shape[0], len(self.mean)), np.float32)
-        for some in gen_batches(X.shape[0], max(1, LARGEST_TABLE // max(self.landmarks.shape[0], 1))):
+
+        def apply(some: slice) -> None:
             rows = X[some] @ self.directions if self.directions.size else X[some]
             out[some] = _gauss(rows, self.landmarks) @ self.coef
+
+        batches = gen_batches(X.shape[0], max(1, THREAD_TABLE // max(self.landmarks.shape[0], 1)))
+        with ThreadPoolExecutor(n_threads()) as threads:  # NumPy computes without Python's lock
+            list(threads.map(apply, batches))
         return log_softmax(STRETCH * (out + self.mean), axis=1).astype(np.float32)
 
 

@@ -62,8 +62,6 @@ class DampedSystem:
         The start, and what it leaves of b. Both are changed in place.
     free : ndarray of shape (n, 1), optional
         0 where a row is fixed, 1 elsewhere; all rows are free by default.
-    dtype : dtype, default=float32
-        The precision of sums over rows.
     """
 
     def __init__(
@@ -74,34 +72,32 @@ class DampedSystem:
         residual: Table,
         *,
         free: Table | None = None,
-        dtype: type[np.floating] = np.float32,
     ) -> None:
-        self.solution, self.direction = solution, residual.copy()
-        self._multiply, self._damping, self._free, self._dtype = multiply, damping, free, dtype
-        self._residual, self._image = residual, np.empty_like(residual)
+        self.solution, self.direction = np.ascontiguousarray(solution), residual.copy()
+        self._multiply, self._grown = multiply, np.float32(1 + damping)
+        self._free = np.ones(len(residual), np.float32) if free is None else free.ravel()
+        self._residual, self._image = np.ascontiguousarray(residual), np.empty_like(residual)
+        # Sums over rows in double precision: those of blocks are added up.
+        self._sums = np.empty((-(-len(residual) // kernels.ROWS_PER_SUM), residual.shape[1]))
 
     def square(self) -> Sums:
         """The square of the residual, column by column."""
-        return squares(self._residual, self._residual, self._dtype)
+        return squares(self._residual, self._residual)
 
     def curvature(self) -> Sums:
         """Multiply the direction by the system; return their product, column by column."""
         self._multiply(self.direction, self._image)
-        np.subtract((1 + self._damping) * self.direction, self._image, out=self._image)
-        if self._free is not None:
-            self._image *= self._free
-        return squares(self.direction, self._image, self._dtype)
+        kernels.damp(self.direction, self._image, self._grown, self._free, self._sums)
+        return np.asarray(self._sums.sum(axis=0))
 
     def advance(self, rate: Table) -> Sums:
         """Go along the direction; return the square of the residual."""
-        self.solution += rate * self.direction
-        self._residual -= rate * self._image
-        return self.square()
+        kernels.advance(rate, self.direction, self._image, self.solution, self._residual, self._sums)
+        return np.asarray(self._sums.sum(axis=0))
 
     def turn(self, ratio: Table) -> None:
         """Take the next direction."""
-        self.direction *= ratio
-        self.direction += self._residual
+        kernels.turn(ratio, self._residual, self.direction)
 
 
 def product_with(graph: Graph) -> Callable[[Table, Table], None]:
@@ -115,9 +111,9 @@ def product_with(graph: Graph) -> Callable[[Table, Table], None]:
     return multiply
 
 
-def squares(a: Table, b: Table, dtype: type[np.floating] = np.float32) -> Sums:
+def squares(a: Table, b: Table) -> Sums:
     """Σ_i a_ik b_ik for every column k."""
-    return np.asarray(np.einsum("ik,ik->k", a, b, dtype=dtype))
+    return np.asarray(np.einsum("ik,ik->k", a, b, dtype=np.float64))
 
 
 def padded(table: Table) -> Table:

@@ -1,5 +1,7 @@
 """A fitted model in, everything that the report says about it out."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
@@ -127,8 +129,8 @@ class Findings:
     bands: list[Band]
     doubtful: list[DoubtfulRow]
     suspects: list[SuspectRow]
-    picture: Picture | None
     graph: list[tuple[str, str]]
+    picture: Picture | None = None
     verdict: str = ""
     accused: Suspects | None = None
     n_novel: int = 0
@@ -191,8 +193,26 @@ def gather(
         The content of the page.
     """
     points = getattr(model, "_fit_X", None) if X is None else X
-    solution, names = model.solution_, [str(name) for name in model.classes_]
-    labels, held = np.asarray(model._labels), model.hold_out()
+    arm, labels = np.asarray(model.solution_.arm), np.asarray(model._labels)
+    names = [str(name) for name in model.classes_]
+    if not picture or points is None:
+        return _gathered(model, names, title, label, (lambda: None), query=picture)
+    with ThreadPoolExecutor(1) as beside:  # the picture needs one processor, and no other result
+        drawn = beside.submit(draw_rows, points, arm, labels, names)
+        return _gathered(model, names, title, label, drawn.result, query=True)
+
+
+def _gathered(
+    model: "GinzburgLandauClassifier",
+    names: list[str],
+    title: str,
+    label: str,
+    picture: Callable[[], Picture | None],
+    *,
+    query: bool,
+) -> Findings:
+    """The same; the picture is waited for at the end."""
+    solution, labels, held = model.solution_, np.asarray(model._labels), model.hold_out()
     accused = held.suspects()
     arm, confidence = np.asarray(solution.arm), np.asarray(model.confidence_)
     reached = arm >= 0
@@ -213,7 +233,6 @@ def gather(
         bands=_bands(held),
         doubtful=_doubtful(model, names, labels, arm, confidence),
         suspects=_suspects(names, held, accused),
-        picture=draw_rows(points, arm, labels, names) if picture and points is not None else None,
         graph=_graph_facts(model, labels),
         verdict=verdict(held),
         accused=accused,
@@ -222,7 +241,8 @@ def gather(
         advice=_advice(model),
         confusion=_confusion(names, held),
         mistakes=_mistakes(names, held),
-        query=_query(model, names, arm, confidence) if picture else [],
+        query=_query(model, names, arm, confidence) if query else [],
+        picture=picture(),
     )
 
 

@@ -124,7 +124,7 @@ class PropagationActor(PeerActor):
         mean = padded(means[self._part]) * root.astype(np.float32)[:, None]
         self._inverse, scaled = inverse, source * inverse
         residual = scaled - np.float32(damping) * mean
-        return self._begin(damping, mean, residual), squares(scaled, scaled, np.float64)
+        return self._begin(damping, mean, residual), squares(scaled, scaled)
 
     def inflow(self, rows: NDArray[np.int64], values: NDArray[np.float32], n: int) -> Sums:
         """The sums of sources in every component."""
@@ -217,10 +217,7 @@ class PropagationActor(PeerActor):
         free: NDArray[np.float32] | None = None,
     ) -> Sums:
         """Begin a system; return the square of its residual."""
-        # Sums are in double precision: those of the blocks are added up.
-        self._system = DampedSystem(
-            self._multiply, np.float32(damping), solution, residual, free=free, dtype=np.float64
-        )
+        self._system = DampedSystem(self._multiply, np.float32(damping), solution, residual, free=free)
         self._publish(self._system.direction)
         return self._system.square()
 
