@@ -76,12 +76,26 @@ def test_labels_alone_in_their_class_are_not_hidden(digits_graph):
 
 
 @pytest.mark.parametrize(
-    ("right", "expected"), [(0, (0.0, 0.2775)), (3, (0.1078, 0.6032)), (10, (0.7225, 1.0))]
+    ("right", "expected"), [(0, (0.0, 0.4636)), (3, (0.0672, 0.7182)), (10, (0.5364, 1.0))]
 )
-def test_the_interval_is_wilsons(right, expected):
+def test_the_interval_is_wilsons_for_the_labels_that_are_independent(right, expected):
     from phaselabel.assess.hidden import HeldOut
 
     given = np.zeros(10, np.int32)
     found = np.where(np.arange(10) < right, 0, 1).astype(np.int32)
     interval = HeldOut(np.arange(10), given, found, np.ones(10), 5, 0, np.eye(2)[found]).interval()
     assert interval == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_interval_is_narrower_where_fewer_of_the_labels_are_hidden():
+    """Ten hidden labels of a hundred, told 98 others, say more than ten of ten that are told 8."""
+    from phaselabel.assess.hidden import HeldOut
+
+    given = np.zeros(10, np.int32)
+    found = (np.arange(10) < 3).astype(np.int32)
+
+    def width(skipped):
+        low, high = HeldOut(np.arange(10), given, found, np.ones(10), 5, skipped, np.eye(2)[found]).interval()
+        return high - low
+
+    assert width(90) < width(0)

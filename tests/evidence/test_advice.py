@@ -6,15 +6,25 @@ from phaselabel.evidence.pool import Figures
 
 
 def test_few_hidden_labels_are_never_silent():
-    assert "between 69% and 100%" in advice(Figures(1.0, 1.0, 1.0, 10))[0]
-    assert "between 12% and 74%" in advice(Figures(0.4, 0.4, 0.4, 10))[0]
-    assert "between 0% and 31%" in advice(Figures(0.0, 0.0, 0.0, 10))[0]
-    assert advice(Figures(1.0, 1.0, 1.0, 15)) == []
+    assert "between 54% and 100%" in advice(Figures(1.0, 1.0, 1.0, 10, 8))[0]
+    assert "between 0% and 46%" in advice(Figures(0.0, 0.0, 0.0, 10, 8))[0]
+    assert advice(Figures(1.0, 1.0, 1.0, 50, 40)) == []
 
 
 def test_many_hidden_labels_that_are_not_found_are_not_silent_either():
-    assert advice(Figures(0.5, 0.5, 0.5, 400))[0].startswith("Of 400 labels hidden in turn 50% were found")
-    assert advice(Figures(0.9, 0.9, 0.9, 400)) == []
+    assert advice(Figures(0.5, 0.5, 0.5, 400, 320))[0].startswith(
+        "Of 400 labels hidden in turn 50% were found"
+    )
+    assert advice(Figures(0.9, 0.9, 0.9, 400, 320)) == []
+
+
+def test_the_remark_gives_the_interval_of_the_verdict(digits):
+    X, y = digits
+    labels = np.where(np.arange(len(y)) < 40, y, -1)
+    model = GinzburgLandauClassifier().fit(X[:300], labels[:300])
+    figures, held = model.choice_.figures, model.hold_out()
+    told = held.skipped + len(held.rows) * (1 - 1 / held.folds)
+    assert (figures.n_hidden, figures.n_told) == (len(held.rows), told)
 
 
 def test_classes_that_no_column_tells_apart_get_a_remark():

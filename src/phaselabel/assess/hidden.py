@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from phaselabel.assess.calibration import Calibration, calibrate
 from phaselabel.assess.suspects import Suspects, find_suspects
+from phaselabel.evidence.interval import interval_of
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.vote_shares import own_shares
 from phaselabel.graph import Graph
@@ -65,13 +66,18 @@ class HeldOut:
         return float(np.mean(self.given == self.found)) if len(self.rows) else float("nan")
 
     def interval(self, z: float = 1.96) -> tuple[float, float]:
-        """Wilson's interval for the accuracy, 95 % by default."""
-        n, p = len(self.rows), self.accuracy
-        if n == 0:
-            return 0.0, 1.0
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+        """The interval of the accuracy, 95 % by default; it allows for turns that share labels.
+
+        Examples
+        --------
+        >>> zeros = np.zeros(50, np.int32)
+        >>> held = HeldOut(np.arange(50), zeros, zeros, np.ones(50), 5, 0, np.ones((50, 2)))
+        >>> [round(end, 2) for end in held.interval()]
+        [0.85, 1.0]
+        """
+        hidden = len(self.rows)
+        told = hidden + self.skipped - hidden / max(self.folds, 1)
+        return interval_of(self.accuracy, hidden, told, z)
 
     def facts(self) -> dict[str, Any] | None:
         """Accuracy and interval for a machine, or None where nothing could be hidden."""

@@ -13,7 +13,7 @@ def verdict(held: HeldOut) -> str:
     >>> import numpy as np
     >>> zeros = np.zeros(50, np.int32)
     >>> verdict(HeldOut(np.arange(50), zeros, zeros, np.ones(50), 5, 0, np.ones((50, 2))))[:59]
-    '93 to 100 of 100 labels are expected to be right, because a'
+    '85 to 100 of 100 labels are expected to be right, because a'
     """
     if not len(held.rows):
         return (

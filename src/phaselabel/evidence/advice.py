@@ -2,8 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
+from phaselabel.evidence.interval import interval_of
 from phaselabel.evidence.pool import Figures
 
 #: What both together find beyond one of them counts from this many standard errors on.
@@ -18,8 +18,8 @@ NEARLY_ALL = 0.95
 #: Hidden labels from which on the figures are quoted.
 ENOUGH_LABELS = 20
 
-#: Unless at least this share of the labels is right with the probability ``SURE``, that is worth a word.
-MOSTLY_RIGHT, SURE = 0.75, 0.975
+#: Unless the interval of the share that is right begins above this, it is worth a word.
+MOSTLY_RIGHT = 0.75
 
 #: A class is worth a word if more than this share of all rows is probably put into it by mistake.
 MUCH_MISTAKEN = 0.15
@@ -30,9 +30,9 @@ def advice(figures: Figures) -> list[str]:
 
     Examples
     --------
-    >>> advice(Figures(0.94, 0.61, 0.94, 100))[0][:28]
+    >>> advice(Figures(0.94, 0.61, 0.94, 100, 80))[0][:28]
     'The graph adds nothing here:'
-    >>> advice(Figures(0.9, 0.9, 0.9, 10))[0][:40]
+    >>> advice(Figures(0.9, 0.9, 0.9, 10, 8))[0][:40]
     'Of 10 labels hidden in turn 90% were fou'
     >>> advice(Figures(None, None, None, 0))[0][:29]
     'No class has two known labels'
@@ -48,8 +48,7 @@ def advice(figures: Figures) -> list[str]:
 def _uncertain(figures: Figures) -> list[str]:
     """A sentence where hidden labels leave it open whether most labels are right."""
     n, share = figures.n_hidden, figures.together or 0.0
-    low = float(betaincinv(share * n, (1 - share) * n + 1, 1 - SURE)) if share > 0 else 0.0
-    high = float(betaincinv(share * n + 1, (1 - share) * n, SURE)) if share < 1 else 1.0
+    low, high = interval_of(share, n, figures.n_told)
     if low >= MOSTLY_RIGHT:
         return []
     return [

@@ -165,12 +165,15 @@ class Figures:
         Shares of the hidden labels; None where there is no such expert, or no label could be hidden.
     n_hidden : int
         The number of labels that were hidden in turn.
+    n_told : float
+        The number of labels that were told in a turn, on average.
     """
 
     rows: float | None
     graph: float | None
     together: float | None
     n_hidden: int
+    n_told: float = 0.0
 
     @classmethod
     def of(cls, tables: Table, kinds: list[str], folds: Folds, together: Table) -> "Figures":
@@ -179,6 +182,7 @@ class Figures:
         if not len(y):
             return cls(None, None, None, 0)
         balance = class_weights(y, folds.n_classes)
+        told = len(folds.known) - len(y) / folds.n_hidden
 
         def share(logits: Table) -> float:
             return float(np.average(logits.argmax(axis=1) == y, weights=balance))
@@ -187,4 +191,4 @@ class Figures:
             mine = [i for i, kind in enumerate(kinds) if kind in wanted]
             return share(tables[:, mine].sum(axis=1)) if mine else None
 
-        return cls(by("rows"), by("graph", "spread"), share(together), len(y))
+        return cls(by("rows"), by("graph", "spread"), share(together), len(y), told)
