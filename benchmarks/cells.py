@@ -92,6 +92,8 @@ def seed_labels(adata: sc.AnnData, truth: np.ndarray, known: np.ndarray) -> None
 def ingested(adata: sc.AnnData, known: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """The labels by scanpy's ingest with its defaults: the known cells are the reference."""
     reference, query = adata[known].copy(), adata[rest].copy()
+    # The bundled object does not say how its components were computed, and ingest asks: on centred genes.
+    reference.uns["pca"]["params"] = {"zero_center": True, "use_highly_variable": False, "mask_var": None}
     sc.pp.neighbors(reference, n_neighbors=min(15, len(known) - 1), use_rep="X_pca")
     reference.obs["seed"] = reference.obs["seed"].cat.remove_unused_categories()
     sc.tl.ingest(query, reference, obs="seed", embedding_method="pca")
