@@ -22,6 +22,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one of several workers, which have a 
     numba.set_num_threads(1)  # a test of threads may ask for as many as there are cores
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Vectors of texts and pictures are kept in a folder of the tests, not in the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PHASELABEL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def digits():
     from sklearn.datasets import load_digits
