@@ -28,3 +28,21 @@ def test_hard_questions_do_not_speak_for_easy_items():
     easy, _ = estimate(share, np.full(1000, 0.6), known, past, 10)
     assert 0.35 < hard.mean < 0.65
     assert easy.mean > hard.mean + 0.25
+
+
+def test_what_experts_believe_leads_the_estimate():
+    """Where few labels are right and nobody has been asked about the others, only beliefs say so."""
+    share, backing, known = np.full(1000, 0.7), np.full(1000, 0.6), np.zeros(1000, bool)
+    asked = [(0.3, 0.2, k % 2 == 0) for k in range(40)]
+    alone, _ = estimate(share, backing, known, [CheckedGuess(*guess) for guess in asked], 11)
+    belief = np.full(1000, 0.4)
+    with_belief, confidence = estimate(
+        share, backing, known, [CheckedGuess(*guess, 0.4) for guess in asked], 11, belief
+    )
+    assert alone.mean > 0.85
+    assert with_belief.low < 0.4 < with_belief.high
+    assert 0.35 < with_belief.mean < 0.65
+    assert np.abs(confidence.mean() - with_belief.mean) < 0.05
+    # Guesses from before the first belief are left out.
+    early, _ = estimate(share, backing, known, [CheckedGuess(0.3, 0.2, False)] * 40, 11, belief)
+    assert np.abs(early.mean - with_belief.mean) < 0.15

@@ -218,3 +218,26 @@ def test_the_list_is_filtered_searched_and_sorted(digits_workspace, digits):
     assert doubtful[0] < listed(show="open", sort="sure")["items"][0]["confidence"]
     with pytest.raises(ValueError, match="no such list"):
         listed(sort="__class__")
+
+
+def test_two_people_get_different_questions_and_their_agreement_is_exported(answering, digit_file):
+    workspace = answering(read_items(digit_file), list("0123456789"), evidence=None, n_people=2)
+
+    def row(person):
+        return workspace.state(person=person)["question"]["item"]["row"]
+
+    first, second = row("Ada"), row("Ben")
+    assert first != second
+    assert (row("Ada"), row("Ben")) == (first, second)  # looking again changes nothing
+    workspace.settle()  # a spare question is chosen in the background
+    state = workspace.act("answer", {"rows": [first], "class": 1}, person="Ada")
+    assert state["question"]["item"]["row"] not in (first, second)
+    assert row("Ben") == second
+    workspace.act("answer", {"rows": [first, second], "class": 2}, person="Ben")
+    workspace.act("answer", {"rows": [second], "class": 2}, person="Ada")
+    table = pyarrow.csv.read_csv(io.BytesIO(workspace.export("labels.csv"))).to_pylist()
+    assert [table[r]["label_agreement"] for r in (first, second)] == [0.5, 1.0]
+    assert [str(table[first][f"label_answered_by_{name}"]) for name in ("Ada", "Ben")] == ["0", "1"]
+    assert table[second]["label_annotator"] == "Ada"
+    workspace.act("merge", {"class": 1, "into": 2})
+    assert workspace.answers.opinions()["agreement"][first] == "1.00"

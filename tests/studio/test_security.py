@@ -1,5 +1,6 @@
 """Who is let in: the page that was opened with the token, on this machine, with requests of a sane size."""
 
+import asyncio
 import http.client
 import io
 import json
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from phaselabel.studio.security import MAX_BODY
+from phaselabel.studio.security import MAX_BODY, RequestFilter
 
 
 @pytest.fixture(scope="module")
@@ -212,3 +213,25 @@ def test_sources_that_cannot_be_opened(run, tmp_path):
         assert done.returncode == 1
         assert words in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_each_of_several_people_has_a_token():
+    seen, sent = [], []
+
+    async def app(scope, receive, send):
+        seen.append((scope["path"], scope["state"]["person"]))
+
+    async def send(message):
+        sent.append(message.get("status"))
+
+    request = RequestFilter(app, {"one": "Ada", "two": "Ben"})
+    for path in ("/one/query/state", "/two/", "/three/", "/on/", "/oneone/"):
+        scope = {
+            "type": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "headers": [(b"host", b"localhost:1")],
+        }
+        asyncio.run(request(scope, None, send))
+    assert seen == [("/query/state", "Ada"), ("/", "Ben")]
+    assert sent == [403, None] * 3

@@ -50,6 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "probabilities with a column per class (default: auto)",
     )  # fmt: skip
     group.add_argument("--annotator", metavar="NAME", help="your name, for a column of the exports")
+    group.add_argument(
+        "--picture", metavar="COLUMN",
+        help="the column with the file of a picture, in the folder of the table: show it instead of the row",
+    )  # fmt: skip
     group.add_argument("--shape", metavar="HxW", help="show rows of numbers as pictures of this size")
     add_reading_arguments(parser)
     group = parser.add_argument_group("serving")
@@ -57,6 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--host", default="127.0.0.1", metavar="ADDRESS", help="open the page to other machines (see below)"
     )
     group.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: any free one)")
+    group.add_argument(
+        "--people", metavar="A,B",
+        help="print an address with a token of its own for each of these people; answers carry their names",
+    )  # fmt: skip
     group.add_argument("--no-browser", action="store_true", help="print the address, do not open a browser")
 
 
@@ -74,27 +82,37 @@ def run(arguments: argparse.Namespace) -> None:
             print(f"{'note':<12} {note}", file=sys.stderr)
         return workspace
 
-    def on_ready(address: str) -> None:
+    def on_ready(addresses: dict[str, str]) -> None:
         if not is_loopback(arguments.host):
             print(
                 f"Warning: --host {arguments.host} lets other machines in. Anyone with the address below can "
                 "see your data and change your labels, and the connection is not encrypted.",
                 file=sys.stderr,
             )
-        print(f"The studio is open at {address}", flush=True)
+        for name, address in addresses.items():
+            print(f"The studio is open{f' for {name}' if name else ''} at {address}", flush=True)
         print("Every action is saved at once; Ctrl-C closes the studio.", file=sys.stderr, flush=True)
         if not arguments.no_browser:
             import webbrowser
 
-            webbrowser.open(address)
+            webbrowser.open(next(iter(addresses.values())))
 
-    serve(opened, arguments.host, arguments.port, on_ready)
+    people = _people(arguments.people)
+    serve(opened, arguments.host, arguments.port, on_ready, people)
+
+
+def _people(text: str | None) -> list[str]:
+    """The names in ``--people``, each once."""
+    names = [" ".join(name.split()) for name in (text or "").split(",")]
+    if text and (not all(names) or len(set(names)) < len(names)):
+        raise ValueError(f"--people takes different names with commas between them; got {text!r}.")
+    return [name for name in names if name]
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     names = (
         "project", "mode", "classes", "label", "features", "drop", "text", "date", "impute", "shape",
-        "evidence", "annotator",
+        "evidence", "annotator", "picture",
     )  # fmt: skip
     console = Console(argparse.Namespace(quiet=False, json=False))
 
@@ -104,5 +122,6 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
     return {
         **{name: getattr(arguments, name) for name in names}, "embed": arguments.embed,
-        "reading": reading_options(arguments), "prepare": prepare, "stage": console.stage,
+        "n_people": len(_people(arguments.people)), "reading": reading_options(arguments),
+        "prepare": prepare, "stage": console.stage,
     }  # fmt: skip

@@ -75,13 +75,7 @@ def overlay(result: Segmented, opacity: float = 0.45) -> NDArray[np.uint8]:
 def view(image: NDArray[Any]) -> NDArray[np.uint8]:
     """Any image as red, green and blue bytes; what isn't bytes is stretched between its percentiles."""
     n_bands = image.shape[2]
-    if n_bands < 3:
-        shown = [0, 0, 0]
-    elif n_bands <= 4:
-        shown = [0, 1, 2]
-    else:
-        shown = np.linspace(n_bands - 1, 0, 5)[1:4].round().astype(int).tolist()
-    colours = image[:, :, shown]
+    colours = image[:, :, shown_bands(n_bands)]
     if colours.dtype == np.uint8 and n_bands <= 4:
         return colours.copy()
     out = np.empty(colours.shape, np.uint8)
@@ -90,6 +84,21 @@ def view(image: NDArray[Any]) -> NDArray[np.uint8]:
         stretched = (colours[:, :, b].astype(np.float32) - low) / max(high - low, 1e-30)
         out[:, :, b] = np.clip(255 * stretched, 0, 255)
     return out
+
+
+def shown_bands(n_bands: int) -> list[int]:
+    """The bands that are shown as red, green and blue.
+
+    Examples
+    --------
+    >>> shown_bands(1), shown_bands(4), shown_bands(200)
+    ([0, 0, 0], [0, 1, 2], [149, 100, 50])
+    """
+    if n_bands < 3:
+        return [0, 0, 0]
+    if n_bands <= 4:
+        return [0, 1, 2]
+    return [int(b) for b in np.linspace(n_bands - 1, 0, 5)[1:4].round()]
 
 
 def borders(labels: NDArray[Any]) -> NDArray[np.bool_]:

@@ -274,7 +274,14 @@ class Segmenter:
         result._fill(frame, grid, solution, none, numbers, arms, heights, self.classes_, self._colors)
         return result
 
-    def update(self, marks: Any, image: int | ArrayLike | None = None, *, warm: bool = False) -> Self:
+    def update(
+        self,
+        marks: Any,
+        image: int | ArrayLike | None = None,
+        *,
+        warm: bool = False,
+        early: Callable[[], object] | None = None,
+    ) -> Self:
         """Add marks, and segment again.
 
         Parameters
@@ -287,6 +294,9 @@ class Segmenter:
             left out if only one image has the size of the marks. A loaded model has no images: pass one.
         warm : bool, default=False
             Start the flow from the last result instead of the evidence; see :meth:`Segmentation.update`.
+        early : callable, optional
+            Called when :meth:`cell_labels` has new labels that are not extended to the pixels yet: first by
+            the last opinion of the experts, then by the new one. What it raises ends the update.
 
         Returns
         -------
@@ -311,8 +321,40 @@ class Segmenter:
         new = marks_by_image(marks, image, self._frames, volume=self._volume)
         before = [result.marks for result in self.results_]
         merged = [m if n is None else m.merged(n) for m, n in zip(before, named_alike(before, new))]
-        self._solve(checked_marks(merged, self._frames), self._last if warm else None)
+        self._solve(checked_marks(merged, self._frames), self._last if warm else None, early)
         return self
+
+    def cell_labels(self, image: int = 0) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Class number and confidence of every cell of an image, before they are extended to its pixels.
+
+        Parameters
+        ----------
+        image : int, default=0
+            The number of the image.
+
+        Returns
+        -------
+        labels : ndarray of int
+            The class number of every cell; 0 without one.
+        confidence : ndarray of float32
+            From ½ (between classes) to 1.
+
+        Examples
+        --------
+        >>> from phaselabel import Segmenter
+        >>> image = np.array([[0, 9, 250, 255]], np.uint8)
+        >>> Segmenter(patch=1).fit(image, [[1, 0, 0, 2]]).cell_labels()[0].tolist()
+        [[1, 1, 2, 2]]
+        """
+        self._require_fitted()
+        sizes = [frame.cells.n_cells for frame in self._frames]
+        start = sum(sizes[:image])
+        mine = self._last.vertices[start : start + sizes[image]]
+        arms, heights = self._last.solution.arm[mine], self._last.solution.height[mine]
+        shape = self._frames[image].cells.shape
+        labels = np.append(self._last.numbers, 0)[arms]
+        confidence = np.where(arms >= 0, np.float32(0.5) + heights, np.float32(0))
+        return labels.reshape(shape), confidence.reshape(shape).astype(np.float32)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model to a folder, or to one file if the name ends in ``.zip``.
@@ -385,12 +427,19 @@ class Segmenter:
             )  # fmt: skip
         return self._graph
 
-    def _solve(self, marks: list[Marks], before: EarlierFlow | None) -> None:
+    def _solve(
+        self,
+        marks: list[Marks],
+        before: EarlierFlow | None,
+        early: Callable[[], object] | None = None,
+    ) -> None:
         marked = MarkedCells.of(self._frames, marks)
         numbers = marked.numbers
         position = chosen_position(marked.distance) if self.position == "auto" else float(self.position)
         net = self._cell_graph(position)
         known = marked.known(net.vertices, net.graph.n_vertices)
+        if early is not None:
+            self._solve_early(net, numbers, known, early)
         opinion = None if self.evidence is None else self._opinion(net, marked, known)
         self._report("flow", 0.0)
         init: Any = "hub" if opinion is None else opinion.start()
@@ -398,7 +447,9 @@ class Segmenter:
             init = before.renamed(numbers)
         q = None if opinion is None else opinion.probabilities
         solution = solve_cells(net.graph, known, q, init, self._flow_settings, self.fidelity)
-        self._last = EarlierFlow(net.vertices, solution, numbers)
+        self._last, self._believed = EarlierFlow(net.vertices, solution, numbers), q
+        if early is not None:
+            early()
         self.classes_ = names_of(marks, numbers)
         self._colors = Marks(np.zeros((1, 1), np.int32), self.classes_, colors_of(marks)).palette()
         self.choice_ = {**({} if opinion is None else opinion.weights), "position": position}
@@ -414,6 +465,21 @@ class Segmenter:
                 frame, net.graph, solution, one, numbers, arms, heights, self.classes_, self._colors, mine
             )
         log.info("%r: %s", net.graph, solution.status)
+
+    def _solve_early(
+        self,
+        net: CellGraph,
+        numbers: NDArray[np.int64],
+        known: NDArray[np.int32],
+        early: Callable[[], object],
+    ) -> None:
+        """Let new marks move the last result, by what experts believed before these marks."""
+        last, q = self._last, self._believed
+        if last.vertices is not net.vertices or not np.array_equal(last.numbers, numbers):
+            return
+        solution = solve_cells(net.graph, known, q, last.solution.state, self._flow_settings, self.fidelity)
+        self._last = EarlierFlow(net.vertices, solution, numbers)
+        early()
 
     def _opinion(self, net: CellGraph, marked: MarkedCells, known: NDArray[np.int32]) -> PixelOpinion:
         """What models of the looks and walks on the graph believe of every vertex."""

@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.segmentation import Marks, Segmenter, export
-from phaselabel.studio.drawing import N_HINTS, DrawingWorkspace, Result, json_bytes, marks_of, rgb
+from phaselabel.studio.drawing import (
+    N_HINTS,
+    DrawingWorkspace,
+    Result,
+    json_bytes,
+    marks_of,
+    rgb,
+)
+from phaselabel.studio.imported_files import read_file
+from phaselabel.studio.page_images import encoded_picture, newest_labels
 from phaselabel.studio.project import Action, Project
 from phaselabel.studio.strokes import Drawing
 
@@ -58,7 +67,7 @@ class AlbumDrawing(Drawing):
 
     def checked(self, kind: Any, body: Any) -> dict[str, Any]:
         """Return what may be recorded of a request; a stroke names its picture."""
-        if kind not in ("stroke", "clear") or not isinstance(body, dict):
+        if kind not in ("stroke", "polygon", "region", "clear") or not isinstance(body, dict):
             return super().checked(kind, body)
         number = body.get("image")
         if isinstance(number, bool) or not isinstance(number, int) or number not in self.shapes:
@@ -68,6 +77,13 @@ class AlbumDrawing(Drawing):
 
     def _do_clear(self, body: dict[str, Any]) -> None:
         self.layers = [layer for layer in self.layers if layer["image"] != body["image"]]
+
+    def read_album(self, data: bytes, titles: dict[int, str], shown: int) -> dict[str, Any]:
+        """Return the action that adds a file of strokes, polygons or masks on some of the pictures."""
+        pictures = {number: (titles[number], shape) for number, shape in self.shapes.items()}
+        layers, colors = read_file(data, pictures, shown, self.names)
+        placed = [{**layer, "image": number} for number, some in layers.items() for layer in some]
+        return self._addition(placed, colors)
 
     def on(self, number: int) -> Drawing:
         """The drawing on one picture."""
@@ -125,14 +141,14 @@ class AlbumWorkspace(DrawingWorkspace):
 
     # -- requests of the page
 
-    def state(self, image: str = "") -> dict[str, Any]:
+    def state(self, image: str = "", person: str = "") -> dict[str, Any]:
         """Return all that the page needs to show one picture of the album."""
         number = self._number(image)
         with self._changed:
             drawing, results, version = self.drawing, self.results, self.project.version
         assert isinstance(drawing, AlbumDrawing)
         layers = [layer for layer in drawing.layers if layer["image"] == number]
-        described = self._described(drawing, layers, results.get(number), version, self.shapes[number])
+        described = self._described(drawing, layers, results.get(number), version, self.images[number])
         return described | {
             "image": number,
             "images": [
@@ -147,17 +163,21 @@ class AlbumWorkspace(DrawingWorkspace):
             "next_image": self._next(number),
         }
 
-    def act(self, kind: Any, body: Any, request_id: str | None = None) -> dict[str, Any]:
+    def act(self, kind: Any, body: Any, request_id: str | None = None, person: str = "") -> dict[str, Any]:
         """Check an action, record it on disk, apply it and return the new state of its picture."""
         super().act(kind, body, request_id)
         number = body.get("image") if isinstance(body, dict) else None
         if number in self.pictures:
             self._last_drawn = int(number)
-        return self.state(str(self._last_drawn))
+        return self.state(image=str(self._last_drawn))
 
-    def import_file(self, data: bytes, request_id: str | None = None) -> dict[str, Any]:
-        """Refuse: a file of strokes belongs to one picture."""
-        raise ValueError("A file of strokes belongs to one picture; open that picture alone to import it.")
+    def _read(self, data: bytes, image: str) -> dict[str, Any]:
+        """The action that adds a file to the pictures that it names, or to the one that is shown."""
+        return self._album.read_album(data, self.pictures, self._number(image))
+
+    def _drawn_on(self, body: dict[str, Any]) -> tuple[Drawing, NDArray[Any]]:
+        number = self._number(str(body.get("image")))
+        return self._album.on(number), self.images[number]
 
     def _number(self, image: str) -> int:
         """The number of a picture as the page names it; the first one by default."""
@@ -172,11 +192,12 @@ class AlbumWorkspace(DrawingWorkspace):
         others = {k: float(r.confidence.mean()) for k, r in self.results.items() if k != shown}
         return min(others, key=lambda k: others[k]) if others else None
 
-    def _picture(self, image: str = "") -> tuple[bytes, str, int]:
-        return self._encoded(self.images[self._number(image)])
+    def _picture(self, bands: str = "", image: str = "") -> tuple[bytes, str, int]:
+        return encoded_picture(self.images[self._number(image)], bands)
 
     def _label_bytes(self, image: str = "") -> tuple[bytes, str, int]:
-        return self._encoded_labels(self.results.get(self._number(image)))
+        number = self._number(image)
+        return newest_labels(self.results.get(number), self.previews.get(list(self.images).index(number)))
 
     def export(self, name: str) -> bytes:
         """Return one of the files in ``exports``, with all pictures in it."""
@@ -243,13 +264,14 @@ class AlbumWorkspace(DrawingWorkspace):
         labels = {k: drawing.on(k).labels() for k in self.images}
         used = [k for k in drawing.names if any((one == k).any() for one in labels.values())]
         if len(used) < 2:
-            self.results, self.result = {}, None
+            self.results, self.result, self.previews = {}, None, {}
             missing = "every class" if len(drawing.names) > 1 else "at least two classes"
             self._set_status(f"draw a stroke in {missing}", segmented=None)
             return
         self._set_status("segmenting")
         # All marks are passed again; -1 removes marks that are gone.
-        self._segmentation.update([marks_of(np.where(one > 0, one, -1), used) for one in labels.values()])
+        marks = [marks_of(np.where(one > 0, one, -1), used) for one in labels.values()]
+        self._segmentation.update(marks, early=self._early(version))
         colors = {k: rgb(drawing.colors[k]) for k in used}
         names = {k: drawing.names[k] for k in used}
         results = {

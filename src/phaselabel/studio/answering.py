@@ -60,6 +60,8 @@ class AnsweringWorkspace:
         What speaks besides the graph, as in a fit.
     annotator : str
         The name of the user, for exports.
+    n_people : int
+        How many people answer at once; so many different questions are kept ready.
     """
 
     mode = "answering"
@@ -73,6 +75,7 @@ class AnsweringWorkspace:
         classes: Sequence[str] = (),
         evidence: str | GivenProbabilities | None = "auto",
         annotator: str = "",
+        n_people: int = 1,
     ) -> None:
         self._annotator = " ".join(annotator.split())
         self.items, self.project, self.publish, self._evidence = items, project, publish, evidence
@@ -89,11 +92,12 @@ class AnsweringWorkspace:
                 project.record("class", {"name": name})
                 self.answers = self._replay()
         cache = project.path.with_name(f"{project.path.name}-graph")
-        self._updater = LabelUpdater(len(items), publish, cache, evidence)
+        self._updater = LabelUpdater(len(items), publish, cache, evidence, n_people)
         # Class and confidence of every item as the map shows them, and the map version of the last change.
         self._map_values = np.zeros((2, len(items)), np.uint16)
         self._map_changed, self._map_version = np.zeros(len(items), np.int64), 0
         self._map_lock = threading.Lock()
+        self._looked_at: dict[str, int] = {}  # the item on the page of every person, the latest last
         self._exported: tuple[int, Any] | None = None  # the version of the last export, and its fitted model
 
     def start(self) -> None:
@@ -150,8 +154,8 @@ class AnsweringWorkspace:
         """Functions whose bytes the page can request; each returns (content, media type, version)."""
         return {"item": self._item, "map": self._map, "colours": self._colours}
 
-    def state(self) -> dict[str, Any]:
-        """Return all that the page needs to show the workspace."""
+    def state(self, person: str = "") -> dict[str, Any]:
+        """Return all that the page of a person needs to show the workspace."""
         revision = self._updater.revision  # before the snapshot, which may be newer
         now, answers = self._updater.now, self.answers
         arm = None if now.solution is None else now.solution.arm
@@ -190,13 +194,13 @@ class AnsweringWorkspace:
                 }
                 for k, name in answers.names.items()
             ],
-            "question": self._question(),
+            "question": self._question(person),
             "undo": len(self.project.actions) > 0,
             "redo": len(self.project.undone) > 0,
             "exports": list(self.exports),
         }
 
-    def act(self, kind: Any, body: Any, request_id: str | None = None) -> dict[str, Any]:
+    def act(self, kind: Any, body: Any, request_id: str | None = None, person: str = "") -> dict[str, Any]:
         """Check an action, record it on disk, label everything again and return the new state."""
         with self._updater.exclusive():
             if kind in ("undo", "redo"):
@@ -207,17 +211,17 @@ class AnsweringWorkspace:
                 # about the accuracy of others.
                 if kind == "answer" and not body.get("keep_answers"):
                     entry |= self._updater.guesses(entry["rows"])
-                if kind == "answer" and self._annotator:
-                    entry["by"] = self._annotator
+                if kind == "answer" and (person or self._annotator):
+                    entry["by"] = person or self._annotator
                 self.project.record(kind, self._with_ids(entry), request_id)
             self.answers = self._replay()
             self._updater.update(self.answers, self.project.version, self._reopened(kind))
-            state = self.state()
+            state = self.state(person)
         self._updater.wake()
         self.publish({"changed": state["version"]})
         return state
 
-    def import_file(self, data: bytes, request_id: str | None = None) -> dict[str, Any]:
+    def import_file(self, data: bytes, request_id: str | None = None, image: str = "") -> dict[str, Any]:
         """Refuse: there is no file to import here."""
         raise ValueError("Labels that are known already are read with --label.")
 
@@ -276,9 +280,34 @@ class AnsweringWorkspace:
             return entry
         return {**entry, "rows": [ids[row] for row in entry["rows"]]}
 
-    def _question(self) -> dict[str, Any] | None:
+    def _question(self, person: str) -> dict[str, Any] | None:
+        row = self._row_for(person)
+        return None if row is None else self._with_words(self._described([row]))[0]
+
+    def _row_for(self, person: str) -> int | None:
+        """The item that a person is asked about: not one that somebody else is looking at.
+
+        The latest look counts, so that a page that was closed holds no item back for long.
+        """
         questions = self._updater.now.questions
-        return self._described([questions[0]])[0] if questions else None
+        if not questions:
+            return None
+        if not person:
+            return questions[0]
+        mine = self._looked_at.pop(person, None)
+        others = set(list(self._looked_at.values())[-self._updater.n_ready + 1 :])
+        free = [row for row in questions if row not in others] or questions
+        self._looked_at[person] = mine if mine in free else free[0]
+        return self._looked_at[person]
+
+    def _with_words(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One item, with the words that speak for its class."""
+        now, solution = self._updater.now, self._updater.now.solution
+        (entry,) = described
+        if solution is not None and entry["guess"] is not None and len(now.used) > 1:
+            members = solution.arm == solution.arm[entry["item"]["row"]]
+            entry["item"]["speaks"] = self.items.speaking(entry["item"]["row"], members)
+        return described
 
     def _described(self, rows: list[int]) -> list[dict[str, Any]]:
         """Items with what is known or guessed of them."""
@@ -376,7 +405,8 @@ class AnsweringWorkspace:
         numbers = [int(row) for row in rows.split(",") if row][:MAX_INSPECTED]
         if any(not 0 <= row < len(self.items) for row in numbers):
             raise ValueError("There is no such item.")
-        return self._described(numbers)
+        described = self._described(numbers)
+        return self._with_words(described) if len(described) == 1 else described
 
     def _item(self, row: str = "") -> tuple[bytes, str, int]:
         if not row.isdecimal() or int(row) >= len(self.items):
@@ -453,6 +483,7 @@ class AnsweringWorkspace:
             "note": answers.notes,
             "annotator": answers.answered_by,
             "answered_at": answers.answered_at,
+            **answers.opinions(),
         }
         rows = range(len(self.items))
         return {

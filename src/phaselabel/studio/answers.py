@@ -30,7 +30,7 @@ N_JUDGES = 20
 MIN_JUDGES = 5
 
 #: What was guessed of the items of an answer before it, in the journal.
-GUESSES = ("guess", "share", "backing", "by_graph", "by_evidence")
+GUESSES = ("guess", "share", "backing", "belief", "by_graph", "by_evidence")
 
 #: The flags of an item: its answer may be wrong, or it belongs to no class.
 FLAGS = ("unsure", "rejected")
@@ -58,6 +58,8 @@ class Answers(JournalState):
         What the user has remarked on an item: one of ``FLAGS``, and words.
     answered_at, answered_by : dict of int to str
         When each item was answered, and the name of the user if it was given.
+    said : dict of str to dict of int to int
+        The class that every person gave to each item, by the name of the person.
     first_names : dict of str to (int or None)
         Every name with which a class was made, and the number of the class now; None if it was deleted.
     last : int
@@ -75,6 +77,7 @@ class Answers(JournalState):
     notes: dict[int, str] = field(default_factory=dict)
     answered_at: dict[int, str] = field(default_factory=dict)
     answered_by: dict[int, str] = field(default_factory=dict)
+    said: dict[str, dict[int, int]] = field(default_factory=dict)
     first_names: dict[str, int | None] = field(default_factory=dict)
     last: int = 0
 
@@ -135,6 +138,24 @@ class Answers(JournalState):
     def rejected(self) -> list[int]:
         """The items that belong to no class; they are not asked about."""
         return [row for row, flag in self.flags.items() if flag == "rejected"]
+
+    def opinions(self) -> dict[str, dict[int, str]]:
+        """What each of several people answered, and the share of them who gave the label that counts.
+
+        The answer that counts is the latest one. Nothing where one person has answered.
+        """
+        if len(self.said) < 2:
+            return {}
+        columns = {
+            f"answered_by_{name}": {row: self.names[k] for row, k in answers.items()}
+            for name, answers in self.said.items()
+        }
+        agreement = {}
+        for row, number in self.known.items():
+            given = [answers[row] for answers in self.said.values() if row in answers]
+            if len(given) > 1:
+                agreement[row] = f"{sum(k == number for k in given) / len(given):.2f}"
+        return {**columns, "agreement": agreement}
 
     def labels(self) -> tuple[NDArray[np.int32], list[int]]:
         """Return known classes counted from 0 (-1 where not known), and the class numbers that occur.
@@ -198,11 +219,14 @@ class Answers(JournalState):
                 self._forget(row)
             else:
                 self.known[row] = heir
+        for name, answers in self.said.items():
+            kept = {row: heir if k == number else k for row, k in answers.items()}
+            self.said[name] = {row: k for row, k in kept.items() if k is not None}
         self.first_names = {n: heir if k == number else k for n, k in self.first_names.items()}
 
     def _forget(self, row: int) -> None:
-        for entries in (self.known, self.answered_at, self.answered_by):
-            entries.pop(row, None)
+        for entries in (self.known, self.answered_at, self.answered_by, *self.said.values()):
+            entries.pop(row, None)  # type: ignore[attr-defined]
 
     def _check_flag(self, body: dict[str, Any]) -> dict[str, Any]:
         flag = body.get("flag")
@@ -252,9 +276,10 @@ class Answers(JournalState):
             self._do_class(body)
         number = body.get("class", self.last)
         guesses = [body.get(key, []) for key in ("guess", "share", "backing")]
-        for row, guess, share, backing in zip(body["rows"], *guesses):
+        beliefs = body.get("belief", [None] * len(body["rows"]))
+        for row, guess, share, backing, belief in zip(body["rows"], *guesses, beliefs):
             if guess is not None and row not in self.known:
-                self.checked_guesses.append(CheckedGuess(share, backing, guess == number))
+                self.checked_guesses.append(CheckedGuess(share, backing, guess == number, belief))
         rivals = [body.get(key, []) for key in ("by_graph", "by_evidence")]
         for row, graph, evidence in zip(body["rows"], *rivals):
             if row not in self.known:
@@ -262,6 +287,8 @@ class Answers(JournalState):
         for row in body["rows"]:
             self.known[row], self.answered_at[row] = number, body.get("at", "")
             self.answered_by[row] = body.get("by", "")
+            if body.get("by"):
+                self.said.setdefault(body["by"], {})[row] = number
             if self.flags.get(row) == "rejected":
                 del self.flags[row]
         answered = set(body["rows"])

@@ -7,6 +7,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation import Marks, export, segment
+from phaselabel.segmentation import Marks, Segmenter, export
 from phaselabel.segmentation.pictures import import_pillow
 from phaselabel.studio.attempt import attempt
+from phaselabel.studio.page_images import PageLabels, described_bands, encoded_picture, newest_labels
 from phaselabel.studio.project import Project
+from phaselabel.studio.regions import clicked_region
 from phaselabel.studio.strokes import Drawing
 
 #: The number of places where a further stroke is suggested.
 N_HINTS = 3
-
-#: The page gets a PNG of images with at most this many pixels, and a JPEG of larger ones.
-MAX_PNG_PIXELS = 4_000_000
 
 #: The files that can be exported, and their media types.
 EXPORTS = {
@@ -60,6 +60,10 @@ class Result:
         return export.overlay(self, opacity)
 
 
+class SupersededError(Exception):
+    """A newer stroke has come, so that what is being computed is not needed."""
+
+
 class DrawingWorkspace:
     """Record strokes, and segment again in a background thread.
 
@@ -74,7 +78,7 @@ class DrawingWorkspace:
     publish : callable
         Called with every event for the page.
     **options
-        Options of :func:`~phaselabel.segment`.
+        Options of :class:`~phaselabel.Segmenter`.
     """
 
     mode = "drawing"
@@ -92,6 +96,7 @@ class DrawingWorkspace:
         self.shape = (int(image.shape[0]), int(image.shape[1]))
         self.drawing = self._replay()
         self.result: Result | None = None
+        self.previews: dict[int, PageLabels] = {}
         self.status = "preparing"
         self._options = options
         self._changed = threading.Condition()
@@ -124,11 +129,11 @@ class DrawingWorkspace:
         """Functions whose result the page can request as JSON."""
         return {"state": self.state}
 
-    def state(self) -> dict[str, Any]:
+    def state(self, image: str = "", person: str = "") -> dict[str, Any]:
         """Return all that the page needs to show the workspace."""
         with self._changed:
             drawing, result, version = self.drawing, self.result, self.project.version
-        return self._described(drawing, drawing.layers, result, version, self.shape)
+        return self._described(drawing, drawing.layers, result, version, self.image)
 
     def _described(
         self,
@@ -136,7 +141,7 @@ class DrawingWorkspace:
         layers: list[dict[str, Any]],
         result: Result | None,
         version: int,
-        shape: tuple[int, int],
+        image: NDArray[Any],
     ) -> dict[str, Any]:
         """What the page shows of one picture: its classes, layers and result; and of the project."""
         shares = {} if result is None else result.shares
@@ -145,8 +150,9 @@ class DrawingWorkspace:
             "project": self.project.id,
             "title": self.title,
             "version": version,
-            "width": shape[1],
-            "height": shape[0],
+            "width": image.shape[1],
+            "height": image.shape[0],
+            **described_bands(image),
             "status": self.status,
             "notes": self.notes,
             "classes": [
@@ -157,57 +163,53 @@ class DrawingWorkspace:
             "undo": len(self.project.actions) > 0,
             "redo": len(self.project.undone) > 0,
             "segmented": None if result is None else result.version,
+            "previewed": max((p.version for p in self.previews.values()), default=None),
             "hints": [] if result is None else result.hints,
             "exports": list(self.exports),
         }
 
-    def act(self, kind: Any, body: Any, request_id: str | None = None) -> dict[str, Any]:
+    def act(self, kind: Any, body: Any, request_id: str | None = None, person: str = "") -> dict[str, Any]:
         """Check an action, record it on disk, apply it and return the new state."""
         with self._changed:
             if kind in ("undo", "redo"):
                 self.project.record(kind, {}, request_id)
             else:
+                if kind == "region" and isinstance(body, dict):
+                    body = {**body, "runs": self._region(body)}
                 self.project.record(kind, self.drawing.checked(kind, body), request_id)
             return self._apply()
 
-    def import_file(self, data: bytes, request_id: str | None = None) -> dict[str, Any]:
-        """Put the strokes of an uploaded file on top and return the new state."""
+    def _region(self, body: dict[str, Any]) -> list[int]:
+        """The run lengths of the region that a click means."""
+        drawing, image = self._drawn_on(body)
+        return clicked_region(body, image, drawing.labels())
+
+    def _drawn_on(self, body: dict[str, Any]) -> tuple[Drawing, NDArray[Any]]:
+        """The drawing and the pixels of the picture that a request is about."""
+        return self.drawing, self.image
+
+    def import_file(self, data: bytes, request_id: str | None = None, image: str = "") -> dict[str, Any]:
+        """Put the shapes of an uploaded file on top and return the new state."""
         with self._changed:
-            self.project.record("add", self.drawing.read(data), request_id)
+            self.project.record("add", self._read(data, image), request_id)
             return self._apply()
+
+    def _read(self, data: bytes, image: str) -> dict[str, Any]:
+        """The action that adds a file."""
+        return self.drawing.read(data, self.title)
 
     @property
     def data(self) -> dict[str, Callable[..., tuple[bytes, str, int]]]:
         """Functions whose bytes the page can request; each returns (content, media type, version)."""
         return {"picture": self._picture, "segmentation": self._label_bytes}
 
-    def _picture(self) -> tuple[bytes, str, int]:
-        """The image for the page."""
-        return self._encoded(self.image)
-
-    @staticmethod
-    def _encoded(image: NDArray[Any]) -> tuple[bytes, str, int]:
-        (image_module,) = import_pillow("PIL.Image")
-        image = image if image.ndim == 3 else image[:, :, None]
-        shown = image_module.fromarray(export.view(image))
-        large = shown.width * shown.height > MAX_PNG_PIXELS
-        file = io.BytesIO()
-        shown.save(
-            file, **({"format": "JPEG", "quality": 92} if large else {"format": "PNG", "compress_level": 1})
-        )
-        return file.getvalue(), "image/jpeg" if large else "image/png", 0
+    def _picture(self, bands: str = "") -> tuple[bytes, str, int]:
+        """The image for the page; ``bands`` names three bands of a cube, or its main directions."""
+        return encoded_picture(self.image, bands)
 
     def _label_bytes(self) -> tuple[bytes, str, int]:
-        """The class numbers of all pixels (uint16 each), then the confidences of all pixels (a byte each)."""
-        return self._encoded_labels(self.result)
-
-    @staticmethod
-    def _encoded_labels(result: Result | None) -> tuple[bytes, str, int]:
-        if result is None:
-            return b"", "application/octet-stream", -1
-        confidence = (255 * result.confidence).round().astype(np.uint8)
-        content = result.labels.astype(np.uint16).tobytes() + confidence.tobytes()
-        return content, "application/octet-stream", result.version
+        """The newest labels of the picture."""
+        return newest_labels(self.result, self.previews.get(0))
 
     def export(self, name: str) -> bytes:
         """Return one of the files in ``exports``."""
@@ -280,7 +282,26 @@ class DrawingWorkspace:
         with self._changed:
             self._outdated = False
             drawing, version = self.drawing, self.project.version
-        attempt(lambda: self._segment(drawing, version), "Segmenting failed", self._set_status)
+        attempt(lambda: self._segment_unless_late(drawing, version), "Segmenting failed", self._set_status)
+
+    def _segment_unless_late(self, drawing: Drawing, version: int) -> None:
+        with suppress(SupersededError):
+            self._segment(drawing, version)
+
+    def _early(self, version: int) -> Callable[[], None] | None:
+        """What is done with labels of the cells; nothing before the first result: corners made them."""
+        return None if self.result is None else lambda: self._preview(version)
+
+    def _preview(self, version: int) -> None:
+        """Publish the labels of the cells: those of the pixels of a large picture take much longer."""
+        if self._outdated:
+            raise SupersededError
+        previews = {}
+        for k, result in enumerate(self._segmentation.results_):
+            labels, confidence = self._segmentation.cell_labels(k)
+            previews[k] = PageLabels(version, labels, confidence, result.cell)
+        self.previews = previews
+        self._set_status("segmenting", previewed=version)
 
     def _build_graph(self) -> None:
         """Build the graph. It does not depend on the marks, so any two pixels serve."""
@@ -290,14 +311,12 @@ class DrawingWorkspace:
         if (self.image == self.image[0, 0]).all():
             # Without any difference in colour, what is left to compare is the place.
             self._options = {"position": 1.0, **self._options}
-        self._segmentation = segment(
-            self.image,
-            marks_of(corners, [1, 2]),
-            progress=self._progress,
-            **self._options,
-        )
+        options = {"progress": self._progress, **self._options}
+        self._segmentation = Segmenter(**options).fit([self.image], [marks_of(corners, [1, 2])])
 
     def _progress(self, stage: str, share: float) -> None:
+        if stage == "extending" and self._outdated and self._segmentation is not None:
+            raise SupersededError
         if self._segmentation is None:
             self._set_status(
                 {"features": "reading the pixels", "neighbours": "comparing the pixels"}.get(stage, "ready")
@@ -307,15 +326,16 @@ class DrawingWorkspace:
         labels = drawing.labels()
         used = [k for k in drawing.names if (labels == k).any()]
         if len(used) < 2:
-            self.result = None
+            self.result, self.previews = None, {}
             missing = "every class" if len(drawing.names) > 1 else "at least two classes"
             self._set_status(f"draw a stroke in {missing}", segmented=None)
             return
         started = time.perf_counter()
         self._set_status("segmenting")
         # All marks are passed again; -1 removes marks that are gone.
-        self._segmentation.update(marks_of(np.where(labels > 0, labels, -1), used))
-        result = self._segmentation
+        marks = marks_of(np.where(labels > 0, labels, -1), used)
+        self._segmentation.update([marks], early=self._early(version))
+        result = self._segmentation.results_[0]
         self.result = Result(
             version=version,
             image=result.image,

@@ -15,7 +15,7 @@ from phaselabel.graph import Graph, nearest_neighbors
 from phaselabel.graph.rungs import USUAL_RUNG, longest_rung, rungs
 from phaselabel.io.atomic import replacing
 from phaselabel.io.npy import read_npz
-from phaselabel.studio.map_layout import map_layout
+from phaselabel.studio.map_layout import map_layout, with_opentsne
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def _longest(n: int) -> int:
 def _digest(X: NDArray[np.floating]) -> str:
     """What the graphs depend on."""
     rows = np.ascontiguousarray(X)
-    head = f"{FORMAT} {__version__} {_longest(len(rows))} {rows.shape} {rows.dtype.str} "
+    head = f"{FORMAT} {__version__} {_longest(len(rows))} {rows.shape} {rows.dtype.str} {with_opentsne()} "
     digest = hashlib.sha256(head.encode())
     digest.update(rows.data)
     return digest.hexdigest()

@@ -37,7 +37,8 @@ def open_workspace(
         The kind of workspace; by default the extension decides.
     **options
         Options of :func:`~phaselabel.studio.items.read_items`, ``classes``, ``annotator`` (the name of
-        the user), and ``evidence``: "auto", "none" or a file with probabilities, a column per class.
+        the user), ``n_people`` (who answer at once), and ``evidence``: "auto", "none" or a file with
+        probabilities, a column per class.
 
     Returns
     -------
@@ -64,6 +65,7 @@ def open_workspace(
 
     names = [name for name in (options.pop("classes", None) or "").split(",") if name.strip()]
     word, annotator = options.pop("evidence", "auto"), options.pop("annotator", None) or ""
+    n_people = max(1, options.pop("n_people", 1))
     about = {"room": "answering", "label": options.get("label") or ""}
     reading = dict(options.get("reading") or {})
     if source.is_dir():
@@ -79,7 +81,7 @@ def open_workspace(
         journal = Project(path, {**about, "content": items.fingerprint})
     if isinstance(evidence, GivenProbabilities):
         names = names or list(evidence.columns)
-    return AnsweringWorkspace(items, journal, publish, names, evidence, annotator)
+    return AnsweringWorkspace(items, journal, publish, names, evidence, annotator, n_people)
 
 
 def _evidence(word: str, n_items: int, reading: dict[str, Any]) -> Any:

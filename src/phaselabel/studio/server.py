@@ -5,7 +5,7 @@ import json
 import logging
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from importlib.resources import files
 from typing import Any, Protocol
 
@@ -16,6 +16,10 @@ log = logging.getLogger(__name__)
 
 #: The media types of the files in ``static/`` that are served.
 MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+#: An idle connection stays open this long; a short time makes requests fail that come as it ends.
+KEEP_ALIVE_SECONDS = 75
 
 
 class Workspace(Protocol):
@@ -37,11 +41,11 @@ class Workspace(Protocol):
     def close(self) -> None:
         """Close the project."""
 
-    def act(self, kind: Any, body: Any, request_id: str | None = None) -> dict[str, Any]:
-        """Check an action, record it, apply it and return the new state."""
+    def act(self, kind: Any, body: Any, request_id: str | None = None, person: str = "") -> dict[str, Any]:
+        """Check an action of a person, record it, apply it and return the new state."""
 
-    def import_file(self, data: bytes, request_id: str | None = None) -> dict[str, Any]:
-        """Apply an uploaded file and return the new state."""
+    def import_file(self, data: bytes, request_id: str | None = None, image: str = "") -> dict[str, Any]:
+        """Apply an uploaded file, which may belong to one of several pictures, and return the new state."""
 
     def export(self, name: str) -> bytes:
         """Return one of the files in ``exports``."""
@@ -80,7 +84,7 @@ class EventBroadcaster:
 
 
 def application(
-    workspace: Workspace, events: EventBroadcaster, token: str, host: str = "127.0.0.1"
+    workspace: Workspace, events: EventBroadcaster, token: str | dict[str, str], host: str = "127.0.0.1"
 ) -> RequestFilter:
     """Return the ASGI application behind its request filter.
 
@@ -90,7 +94,7 @@ def application(
         What the page shows.
     events : EventBroadcaster
         The events that the workspace publishes.
-    token, host : str
+    token, host
         For :class:`~phaselabel.studio.security.RequestFilter`.
 
     Returns
@@ -143,26 +147,31 @@ class _Site:
             action = json.loads(await request.body())
         except (ValueError, RecursionError):
             action = None
-        return await _json_response(lambda: self._act(action))
+        return await _json_response(lambda: self._act(action, request.state.person))
 
-    def _act(self, action: Any) -> Any:
+    def _act(self, action: Any, person: str) -> Any:
         if not isinstance(action, dict):
             raise ValueError("An action must be a JSON object.")
         request_id = action.get("request_id")
-        state = self.workspace.act(action.get("kind"), action.get("body", {}), _checked_id(request_id))
+        checked = _checked_id(request_id)
+        state = self.workspace.act(action.get("kind"), action.get("body", {}), checked, person)
         return {**state, "confirmed": request_id}
 
     async def import_file(self, request: Any) -> Any:
-        content, request_id = await request.body(), request.query_params.get("request_id")
-        return await _json_response(lambda: self._import_file(content, request_id))
+        content, options = await request.body(), request.query_params
+        request_id, image = options.get("request_id"), options.get("image", "")
+        return await _json_response(lambda: self._import_file(content, request_id, image))
 
-    def _import_file(self, content: bytes, request_id: Any) -> Any:
-        return {**self.workspace.import_file(content, _checked_id(request_id)), "confirmed": request_id}
+    def _import_file(self, content: bytes, request_id: Any, image: str) -> Any:
+        state = self.workspace.import_file(content, _checked_id(request_id), image)
+        return {**state, "confirmed": request_id}
 
     async def query(self, request: Any) -> Any:
         name, options = request.path_params["name"], dict(request.query_params)
         if name not in self.workspace.queries:
             return _refused(404, "There is no such query.")
+        if name == "state" and request.state.person:
+            options["person"] = request.state.person
         return await _json_response(lambda: self.workspace.queries[name](**options))
 
     async def data(self, request: Any) -> Any:
@@ -192,7 +201,11 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    open_workspace: Callable[..., Workspace], host: str, port: int, on_ready: Callable[[str], None]
+    open_workspace: Callable[..., Workspace],
+    host: str,
+    port: int,
+    on_ready: Callable[[dict[str, str]], None],
+    people: Sequence[str] = (),
 ) -> None:
     """Serve a workspace until the process ends.
 
@@ -203,7 +216,9 @@ def serve(
     host, port
         Where to listen.
     on_ready : callable
-        Called with the address of the page.
+        Called with the address of the page for every person; the name is empty if ``people`` is.
+    people : sequence of str
+        The names of the people who work on the project. Each has a token, and so an address, of their own.
     """
     try:
         import uvicorn  # noqa: F401
@@ -214,26 +229,33 @@ def serve(
     # Ctrl-C ends the process without returning here.
     atomic.on_abandon(workspace.close)
     try:
-        _serve(workspace, events, host, port, on_ready)
+        _serve(workspace, events, host, port, on_ready, people)
     finally:
         workspace.close()
 
 
 def _serve(
-    workspace: Workspace, events: EventBroadcaster, host: str, port: int, on_ready: Callable[[str], None]
+    workspace: Workspace,
+    events: EventBroadcaster,
+    host: str,
+    port: int,
+    on_ready: Callable[[dict[str, str]], None],
+    people: Sequence[str],
 ) -> None:
     import uvicorn
 
-    token = secrets.token_urlsafe(24)
+    tokens = {secrets.token_urlsafe(24): name for name in people or [""]}
     with bound_socket(host, port) as listener:
-        app = application(workspace, events, token, host)
+        app = application(workspace, events, tokens, host)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, lifespan="off", server_header=False,
-            timeout_graceful_shutdown=1, h11_max_incomplete_event_size=2**16,
+            timeout_graceful_shutdown=1, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            h11_max_incomplete_event_size=2**16,
         )  # fmt: skip
         workspace.start()
         shown = f"[{host}]" if ":" in host else host
-        on_ready(f"http://{shown}:{listener.getsockname()[1]}/{token}/")
+        root = f"http://{shown}:{listener.getsockname()[1]}"
+        on_ready({name: f"{root}/{token}/" for token, name in tokens.items()})
         uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -96,6 +96,24 @@ def checked_line(body: dict[str, Any], shape: Shape) -> Layer:
     return {"size": round(float(size), 2), "points": _checked_points(body.get("points"), shape)}
 
 
+def checked_polygon(points: Any, shape: Shape) -> list[list[float]]:
+    """Return the corners of a polygon; refuse what is no polygon."""
+    if not isinstance(points, list) or len(points) < MIN_POINTS["polygon"]:
+        raise ValueError(f"A polygon must have at least {MIN_POINTS['polygon']} corners.")
+    return _checked_points(points, shape)
+
+
+def checked_runs(runs: Any, shape: Shape) -> list[int]:
+    """Return the run lengths of a mask, column by column; refuse those that don't fit the picture."""
+    try:
+        numbers = [int(run) for run in runs]
+    except (TypeError, ValueError):
+        numbers = [-1]
+    if min(numbers, default=0) < 0 or sum(numbers) != shape[0] * shape[1]:
+        raise ValueError("A mask in the file doesn't fit this image.")
+    return numbers
+
+
 def _checked_points(points: Any, shape: Shape) -> list[list[float]]:
     if not isinstance(points, list) or not 0 < len(points) <= MAX_POINTS:
         raise ValueError(f"A stroke must have 1 to {MAX_POINTS} points.")
@@ -127,7 +145,7 @@ def _layer(entry: dict[str, Any], shape: Shape) -> Layer:
     if kind not in MIN_POINTS:
         raise ValueError(f"The shape of {name!r} is a {kind!r:.40}; known are {', '.join(MIN_POINTS)}.")
     if kind == "mask" and "runs" in entry:
-        return {"name": name, "runs": _checked_runs(entry["runs"], shape)}
+        return {"name": name, "runs": checked_runs(entry["runs"], shape)}
     points = _checked_points(entry["points"], shape)
     if len(points) < MIN_POINTS[kind]:
         raise ValueError(f"A {kind} needs {MIN_POINTS[kind]} points; one of {name!r} has {len(points)}.")
@@ -151,13 +169,6 @@ def _outline(kind: str, points: list[list[float]]) -> list[list[float]]:
     return points
 
 
-def _checked_runs(runs: Any, shape: Shape) -> list[int]:
-    numbers = [int(run) for run in runs]
-    if min(numbers, default=0) < 0 or sum(numbers) != shape[0] * shape[1]:
-        raise ValueError("A mask in the file doesn't fit this image.")
-    return numbers
-
-
 def _labelme_mask(entry: dict[str, Any], points: list[list[float]], shape: Shape) -> NDArray[np.bool_]:
     """LabelMe's mask: a PNG of a part of the picture, and the corners of that part, both inside."""
     (x0, y0), (x1, y1) = [(round(x), round(y)) for x, y in points[:2]]
@@ -165,7 +176,7 @@ def _labelme_mask(entry: dict[str, Any], points: list[list[float]], shape: Shape
     inside = 0 <= x0 <= x1 < shape[1] and 0 <= y0 <= y1 < shape[0]
     try:
         data = base64.b64decode(entry["mask"], validate=True)
-        part = _png_values(data, (y1 - y0 + 1, x1 - x0 + 1)) if inside else None
+        part = png_values(data, (y1 - y0 + 1, x1 - x0 + 1)) if inside else None
     except (binascii.Error, ValueError, TypeError, KeyError):
         part = None
     if part is None:
@@ -197,14 +208,14 @@ def _shape_of(layer: Layer, shape: Shape) -> dict[str, Any]:
 
 
 def _png_layers(data: bytes, shape: Shape, names: dict[int, str]) -> list[Layer]:
-    values = _png_values(data, shape)
+    values = png_values(data, shape)
     numbers = [int(n) for n in np.unique(values) if n > 0]
     if len(numbers) > MAX_CLASSES:
         raise ValueError(f"The label PNG has {len(numbers)} values; it should have one per class.")
     return [{"name": names.get(n, f"class {n}"), "runs": run_lengths(values == n)} for n in numbers]
 
 
-def _png_values(data: bytes, shape: Shape) -> NDArray[np.int32]:
+def png_values(data: bytes, shape: Shape) -> NDArray[np.int32]:
     """The values of a grey or indexed PNG, whose size is checked before it is unpacked."""
     (image_module,) = import_pillow("PIL.Image")
     try:

@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 
 from phaselabel.segmentation.export import mask_from_run_lengths
 from phaselabel.segmentation.pictures import import_pillow
+from phaselabel.studio.imported_files import read_file
 from phaselabel.studio.project import MAX_CLASSES, Action, JournalState, checked_colour, checked_name, colour
-from phaselabel.studio.stroke_files import checked_line, document_of, read_layers
+from phaselabel.studio.stroke_files import (
+    checked_line,
+    checked_polygon,
+    checked_runs,
+    document_of,
+)
 
 
 @dataclass
@@ -97,10 +103,23 @@ class Drawing(JournalState):
         self.layers = []
 
     def _check_stroke(self, body: dict[str, Any]) -> dict[str, Any]:
-        number = 0 if body.get("class") == 0 else self._number(body)
-        return {"class": number, **checked_line(body, self.shape)}
+        return {"class": self._number_or_eraser(body), **checked_line(body, self.shape)}
 
     def _do_stroke(self, body: dict[str, Any]) -> None:
+        self.layers.append(body)
+
+    def _check_polygon(self, body: dict[str, Any]) -> dict[str, Any]:
+        polygon = checked_polygon(body.get("polygon"), self.shape)
+        return {"class": self._number_or_eraser(body), "polygon": polygon}
+
+    def _do_polygon(self, body: dict[str, Any]) -> None:
+        self.layers.append(body)
+
+    def _check_region(self, body: dict[str, Any]) -> dict[str, Any]:
+        runs = checked_runs(body.get("runs"), self.shape)
+        return {"class": self._number_or_eraser(body), "runs": runs}
+
+    def _do_region(self, body: dict[str, Any]) -> None:
         self.layers.append(body)
 
     def _do_add(self, body: dict[str, Any]) -> None:
@@ -114,6 +133,9 @@ class Drawing(JournalState):
             number = by_name[layer["name"]] if layer["name"] else 0
             self.layers.append({**layer, "class": number})
 
+    def _number_or_eraser(self, body: dict[str, Any]) -> int:
+        return 0 if body.get("class") == 0 else self._number(body)
+
     def _number(self, body: dict[str, Any]) -> int:
         number = body.get("class")
         if isinstance(number, bool) or not isinstance(number, int) or number not in self.names:
@@ -126,9 +148,13 @@ class Drawing(JournalState):
         """Return the layers as a LabelMe document, which :meth:`read` reads back."""
         return document_of(self.layers, self.names, self.colors, self.shape, title)
 
-    def read(self, data: bytes) -> dict[str, Any]:
-        """Return the action that adds a file of strokes: the studio's own, LabelMe's, or a label PNG."""
-        layers, colors = read_layers(data, self.shape, self.names)
+    def read(self, data: bytes, title: str = "") -> dict[str, Any]:
+        """Return the action that adds a file of strokes, polygons or masks."""
+        layers, colors = read_file(data, {0: (title, self.shape)}, 0, self.names)
+        return self._addition(layers[0], colors)
+
+    def _addition(self, layers: list[dict[str, Any]], colors: dict[str, Any]) -> dict[str, Any]:
+        """Return the action that adds layers with the names of their classes."""
         names = dict.fromkeys([*colors, *(layer["name"] for layer in layers if layer["name"])])
         unique = [checked_name(name) for name in names]
         if len(set(unique) | set(self.names.values())) > MAX_CLASSES:

@@ -20,8 +20,8 @@ from phaselabel.studio.evidence import GivenProbabilities, LiveEvidence
 from phaselabel.studio.graph_cache import graphs_and_map
 from phaselabel.studio.labelling import Labelling
 
-#: The questions that are kept ready: the one on the screen and the next one.
-MAX_READY = 2
+#: Questions that are kept ready besides the one on the screen of every person.
+N_SPARE = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +94,13 @@ class LabelUpdater:
         The file in which the graph of many items is kept for the next opening.
     evidence : {"auto", None} or GivenProbabilities
         What speaks besides the graph, as in a fit.
+    n_people : int
+        How many people answer at once.
+
+    Attributes
+    ----------
+    n_ready : int
+        The number of questions that are kept ready.
     """
 
     def __init__(
@@ -102,7 +109,9 @@ class LabelUpdater:
         publish: Callable[[dict[str, Any]], None],
         cache: Path | None = None,
         evidence: str | GivenProbabilities | None = "auto",
+        n_people: int = 1,
     ) -> None:
+        self.n_ready = n_people + N_SPARE
         self._cache, self._evidence_option = cache, evidence
         self._evidence: LiveEvidence | None = None
         self.publish, self.status = publish, "preparing"
@@ -178,7 +187,10 @@ class LabelUpdater:
         assert support is not None
         arm = now.solution.arm[rows]
         share = self.labelling.votes_on(rows, now.solution, len(now.used))[np.arange(len(rows)), arm]
-        contest = {}
+        contest, beliefs = {}, {}
+        if now.opinion is not None:
+            probabilities = now.opinion.probabilities[rows, arm]
+            beliefs = {"belief": [round(float(p), 4) for p in probabilities]}
         if now.by_graph is not None and now.by_evidence is not None:
             contest = {"by_graph": now.by_graph.arm[rows], "by_evidence": now.by_evidence.arm[rows]}
         return {
@@ -188,6 +200,7 @@ class LabelUpdater:
             },
             "share": [round(float(s), 4) for s in share],
             "backing": [round(float(b), 4) for b in support.backing[rows]],
+            **beliefs,
         }
 
     def assess(self) -> None:
@@ -207,7 +220,10 @@ class LabelUpdater:
         votes = self.labelling.votes(now.solution, k)
         share = np.where(arm >= 0, votes[np.arange(len(arm)), arm], np.nan)
         checked = self._answers.checked_guesses
-        overall, confidence = estimate(share, now.support.backing, now.labels >= 0, checked, max(k, 1))
+        belief = None if now.opinion is None else now.opinion.probabilities[np.arange(len(arm)), arm]
+        overall, confidence = estimate(
+            share, now.support.backing, now.labels >= 0, checked, max(k, 1), belief
+        )
         # With one class there is no other guess, which says nothing about how sure or right it is.
         several = k > 1
         self.now = replace(
@@ -295,9 +311,11 @@ class LabelUpdater:
                 return  # a class is new or gone: its answer has asked for another opinion
             solution = self._evidence.solve(now.labels, len(now.used), opinion)
             # The question on the screen stays; the one after it was chosen from labels of less evidence.
-            now = replace(now, opinion=opinion, believed=asked.version, by_evidence=solution)
+            # Confidences follow beliefs, so they are computed again.
+            now = replace(now, opinion=opinion, believed=asked.version, by_evidence=solution, assessed=-1)
+            kept = now.questions[: self.n_ready - 1]
             if self._answers.trust_evidence:
-                now = replace(now, solution=solution, support=None, assessed=-1, questions=now.questions[:1])
+                now = replace(now, solution=solution, support=None, questions=kept)
             self.now = now
         self._work_waits.set()
         self.publish({"refreshed": self.now.version})
@@ -326,14 +344,16 @@ class LabelUpdater:
         if self.now.support is None:
             self._update_support()
         now, skipped, rejected = self.now, self._answers.skipped, self._answers.rejected
-        shown = now.questions[:1]
+        # All but one of those that are ready stay: they may be on a screen.
+        shown = now.questions[: self.n_ready - 1]
         # A skipped item is asked about again only when no other item is left; a rejected one never.
         excluded = [*skipped, *rejected, *shown]
         if len(set(excluded)) >= int((now.labels < 0).sum()):
             excluded = [*rejected, *shown]
         assert now.support is not None
-        chosen = self.labelling.questions(now.labels, now.solution, now.support, excluded)
-        self.now = replace(now, questions=[*shown, *chosen][:MAX_READY])
+        missing = max(1, self.n_ready - N_SPARE - len(shown))
+        chosen = self.labelling.questions(now.labels, now.solution, now.support, excluded, missing)
+        self.now = replace(now, questions=[*shown, *chosen][: self.n_ready])
 
 
 class _PriorityLock:

@@ -172,3 +172,38 @@ def test_predict_opens_the_exported_model_of_a_table(tmp_path, answering, comman
     (tmp_path / "model.zip").write_bytes(workspace.export("model.zip"))
     done = command("predict", "model.zip", "c.csv", "--out", "out.csv")
     assert done.returncode == 0, done.stderr
+
+
+def test_words_that_speak_for_the_class_are_marked(tmp_path, answering):
+    rng = np.random.default_rng(0)
+    words = [["apple", "pear", "plum"], ["bolt", "nut", "screw"]]
+    lines = ["body", *(f"the {' '.join(rng.choice(words[i % 2], 5))}" for i in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    workspace = answering(read_items(tmp_path / "t.csv", text=["body"]))
+    workspace.act("answer", {"rows": [0], "name": "fruit"})
+    workspace.act("answer", {"rows": [1], "name": "tools"})
+    (described,) = workspace.queries["items"](rows="3")
+    text = described["item"]["text"]
+    marked = {text[start:end] for start, end in described["item"]["speaks"]}
+    assert marked == set(text.split()) - {"the"}
+
+
+def test_a_column_of_pictures_is_shown_beside_embeddings(tmp_path, answering):
+    rng = np.random.default_rng(0)
+    (tmp_path / "in").mkdir()
+    Image.fromarray(np.full((5, 7, 3), 90, np.uint8)).save(tmp_path / "in" / "a.png")
+    (tmp_path / "secret.txt").write_text("secret")
+    files = ["in/a.png", "../a.png", "secret.txt", "in/gone.png"] * 5
+    rows = [f"{x:.3f},{y:.3f},{name}" for (x, y), name in zip(rng.normal(size=(20, 2)), files)]
+    (tmp_path / "t.csv").write_text("x,y,photo\n" + "\n".join(rows) + "\n")
+    items = read_items(tmp_path / "t.csv", picture="photo")
+    assert items.X.shape == (20, 2)
+    assert items.view(4) == {"row": 4, "kind": "image", "caption": "in/a.png"}
+    assert Image.open(io.BytesIO(items.picture(4))).size == (7, 5)
+    for row in (1, 2):
+        with pytest.raises(ValueError, match="not a picture in the folder"):
+            items.picture(row)
+    with pytest.raises(ValueError, match="can't be read"):
+        items.picture(3)
+    with pytest.raises(ValueError, match="photos"):
+        read_items(tmp_path / "t.csv", picture="photos")

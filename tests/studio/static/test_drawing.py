@@ -196,6 +196,85 @@ def test_a_stroke_under_a_message_is_drawn(studio, flower, page_of):
     assert len(state_of(page)["layers"]) == 1
 
 
+# -- tools besides the brush, and what is shown
+
+
+def colour_at(page, x, y):
+    """Red, green and blue on the screen at a pixel of the picture."""
+    left, top = place(page, state_of(page), x, y)
+    return page.evaluate(
+        """([x, y]) => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+          const canvas = document.querySelector(".stage canvas"), box = canvas.getBoundingClientRect();
+          const at = canvas.getContext("2d").getImageData(x - box.left, y - box.top, 1, 1);
+          done([...at.data].slice(0, 3));
+        })))""",
+        [left, top],
+    )
+
+
+def test_polygon_box_fill_object_and_the_looks_of_a_cube(studio, tmp_path, page_of):
+    cube = np.random.default_rng(0).normal(60, 4, (60, 100, 6)).astype(np.float32)
+    cube[15:45, 20:50] = 200
+    np.save(tmp_path / "cube.npy", cube)
+    page = page_of(studio("cube.npy", "--mode", "drawing").address)
+    add_classes(page, "square", "rest")
+    page.locator(".stage canvas").focus()
+    state = state_of(page)
+    spot = lambda x, y: place(page, state, x, y)  # noqa: E731
+
+    page.keyboard.press("1")
+    page.keyboard.press("y")
+    for corner in ((25, 20), (45, 20), (45, 40)):
+        page.mouse.click(*spot(*corner))
+    recorded(page, lambda: page.keyboard.press("Enter"))
+    page.keyboard.press("2")
+    page.keyboard.press("r")
+
+    def box():
+        page.mouse.move(*spot(60, 5))
+        page.mouse.down()
+        page.mouse.move(*spot(70, 25), steps=3)
+        page.mouse.up()
+
+    recorded(page, box)
+    for key, corner in (("f", (35, 42)), ("o", (85, 50))):
+        page.keyboard.press("1" if key == "f" else "2")
+        page.keyboard.press(key)
+        recorded(page, lambda corner=corner: page.mouse.click(*spot(*corner)))
+    layers = state_of(page)["layers"]
+    assert [sorted(layer) for layer in layers] == [["class", "polygon"]] * 2 + [["class", "runs"]] * 2
+    assert [layer["class"] for layer in layers] == [1, 2, 1, 2]
+    assert np.abs(np.array(layers[1]["polygon"]) - [[60, 5], [70, 5], [70, 25], [60, 25]]).max() < 1
+    filled = np.cumsum(layers[2]["runs"])[:2]  # column by column, zeros first
+    assert filled[0] // 60 == 20
+    segmented(page)
+    assert (labels_of(page)[20:40, 25:45] == 1).all()
+
+    page.get_by_role("checkbox", name="Strokes").uncheck()
+    both = colour_at(page, 90, 10)
+    page.get_by_label("Show rest", exact=True).uncheck()
+    assert colour_at(page, 90, 10) != both
+    page.get_by_label("Show rest", exact=True).check()
+    assert colour_at(page, 90, 10) == both
+    page.get_by_label("Opacity of the classes").fill("90")
+    assert colour_at(page, 90, 10) != both
+    with page.expect_response(lambda response: "bands=5%2C" in response.url) as other:
+        page.get_by_label("Band shown as red").select_option("5")
+    assert other.value.ok
+    with page.expect_response(lambda response: "bands=main" in response.url) as main:
+        page.get_by_label("Main directions of all bands").check()
+    assert main.value.ok
+
+    # What was exported comes back in.
+    coco = page.request.get(page.url + "export/coco.json").body()
+    page.get_by_label("File of strokes").set_input_files(
+        {"name": "coco.json", "mimeType": "application/json", "buffer": coco}
+    )
+    page.wait_for_function("n => Number(document.querySelector('#workspace').dataset.segmented) > n", arg=6)
+    assert len(state_of(page)["layers"]) > 4
+    page_of.forgive("willReadFrequently")  # what Chromium says of a test that looks at the canvas
+
+
 # -- a folder of pictures
 
 
@@ -219,6 +298,6 @@ def test_a_stroke_on_one_picture_segments_the_next_one(studio, tmp_path, page_of
     page.wait_for_function("() => document.querySelector('#workspace').dataset.image === '1'")
     assert "b.png" in page.get_by_label("Picture", exact=True).locator("option:checked").inner_text()
     content = page.request.get(page.url + "data/segmentation?image=1").body()
-    labels = np.frombuffer(content[: 2 * 6000], np.uint16).reshape(60, 100)
+    labels = np.frombuffer(content[12 : 12 + 2 * 6000], np.uint16).reshape(60, 100)
     assert (labels[22:38, 62:88] == 1).mean() > 0.95
     shoot(page, "album")

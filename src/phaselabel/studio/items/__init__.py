@@ -21,6 +21,7 @@ def read_items(
     text: Sequence[str] = (), date: Sequence[str] = (), impute: str | None = None, shape: str | None = None,
     reading: Mapping[str, Any] | None = None, earlier: Sequence[str] = (), embed: str | None = None,
     prepare: Callable[[Any, Any], None] | None = None, stage: Callable[..., Any] | None = None,
+    picture: str | None = None,
 ) -> Items:  # fmt: skip
     """Read the items of a source.
 
@@ -46,6 +47,8 @@ def read_items(
         --embed`` names the model for texts there.
     stage : callable, optional
         ``stage(name, total, unit)`` is entered around long work, and its ``update`` is called.
+    picture : str, optional
+        The column of a table that names a picture for every row: it is shown instead of the row.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def read_items(
             raise ValueError(f"{path.name} has numbers already; --embed is for texts and pictures.")
         items = ArrayItems(path, features[0] if features else None, label, shape)
     else:
-        items = TableItems(path, label, features, drop, text, date, impute, reading or {}, prepare)
+        items = TableItems(path, label, features, drop, text, date, impute, reading or {}, prepare, picture)
     if len(items) < 2:
         raise ValueError(f"{path.name} has {len(items)} items; there is nothing to ask about.")
     if len(items) > MAX_ITEMS:

@@ -115,20 +115,25 @@ class FolderItems(Items):
 
     def picture(self, row: int) -> bytes:
         """Return the picture with at most ``SHOWN_SIDE`` pixels a side."""
-        image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
-        try:
-            with open_picture(self._paths[row]) as picture:
-                _check_pixels(picture)
-                picture.draft("RGB", (SHOWN_SIDE, SHOWN_SIDE))
-                shown = ops.exif_transpose(picture).convert("RGB")
-                shown.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
-                return png(np.asarray(shown))
-        except (OSError, image_module.DecompressionBombError) as error:
-            raise ValueError(f"{self._files[row]} can no longer be read ({error}).") from None
+        return shown_picture(self._paths[row], self._files[row])
 
     def identifiers(self) -> tuple[str, list[Any]]:
         """Return the file names, relative to the folder."""
         return "file", list(self._files)
+
+
+def shown_picture(path: Path, name: str) -> bytes:
+    """Return the PNG of a picture with at most ``SHOWN_SIDE`` pixels a side."""
+    image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
+    try:
+        with open_picture(path) as picture:
+            _check_pixels(picture)
+            picture.draft("RGB", (SHOWN_SIDE, SHOWN_SIDE))
+            shown = ops.exif_transpose(picture).convert("RGB")
+            shown.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+            return png(np.asarray(shown))
+    except (OSError, image_module.DecompressionBombError) as error:
+        raise ValueError(f"{name} can't be read ({error}).") from None
 
 
 def _listed(path: Path, label: str | None) -> list[str]:

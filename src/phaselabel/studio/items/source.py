@@ -64,6 +64,18 @@ class Items(ABC):
         """Return the PNG of an item that is an image."""
         raise ValueError("These items are not pictures.")
 
+    def speaking(self, row: int, members: NDArray[np.bool_]) -> list[list[int]]:
+        """Return the places (first character, one after the last) of words that speak for a class.
+
+        Parameters
+        ----------
+        row : int
+            The item.
+        members : ndarray of bool
+            The items that have this class now.
+        """
+        return []
+
     def matching(self, text: str, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return those of the rows whose caption contains a text, in any case of letters."""
         wanted = text.casefold()

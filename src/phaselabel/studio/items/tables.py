@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.studio.items.folders import PICTURES, shown_picture
 from phaselabel.studio.items.source import NO_LABEL, Items, checked_features, digest
+from phaselabel.studio.items.speaking_words import SpeakingWords
 
 #: At most this many characters of a text are shown.
 MAX_CHARACTERS = 6000
@@ -30,7 +32,7 @@ EXPORTED = ("_predicted", "_confidence", "_answered", "_reached", "_answered_at"
 
 
 class TableItems(Items):
-    """The rows of a table, shown as fields or as one text.
+    """The rows of a table, shown as fields, as one text or as the pictures that a column names.
 
     A column that looks like labels is not compared unless ``features`` names it: items must not be alike
     because they have the same label.
@@ -39,16 +41,17 @@ class TableItems(Items):
     def __init__(
         self, path: Path, label: str | None, features: Sequence[str], drop: Sequence[str],
         text: Sequence[str], date: Sequence[str], impute: str | None, reading: Mapping[str, Any],
-        prepare: Callable[[Any, Any], None] | None = None,
+        prepare: Callable[[Any, Any], None] | None = None, picture: str | None = None,
     ) -> None:  # fmt: skip
         from phaselabel.io import tables
 
         self.title, self.notes = path.name, []
         self.table = tables.open_table(path, **reading)
         self.fingerprint = digest(path)
-        if label:
-            self.table.require([label])
+        self.table.require([name for name in (label, picture) if name])
+        self._folder, self._picture = path.parent, picture
         self.columns, _ = tables.survey(self.table, [label] if label else [])
+        drop = [*drop, *([picture] if picture in self.columns else [])]
         suspicious = [name for name in self.columns if _looks_like_labels(name)]
         suspicious = [n for n in suspicious if n not in (*features, *drop, *text, *date)]
         if features or len(suspicious) == len(self.columns):
@@ -67,6 +70,7 @@ class TableItems(Items):
         self.description = list(tables.describe(self.recipe, self.columns))
         self.X = checked_features(self.recipe.fit_transform(self.table), path)
         self._text = list(text)
+        self._words: SpeakingWords | None = None
         shown = self._text or self.table.names
         self._cells = {
             name: self.table.column(name).to_pylist()
@@ -84,12 +88,33 @@ class TableItems(Items):
     def view(self, row: int) -> dict[str, Any]:
         """Return the text or the fields of a row."""
         item: dict[str, Any] = {"row": row, "caption": f"row {row}"}
+        if self._picture:
+            return {**item, "kind": "image", "caption": str(self._cells[self._picture][row])}
         if len(self._text) == 1:
             text = str(self._cells[self._text[0]][row] or "")[:MAX_CHARACTERS]
             return {**item, "kind": "text", "text": text}
         cells = list(self._cells.items())[:MAX_FIELDS]
         fields = [[name, str(values[row])[:MAX_FIELD_CHARACTERS]] for name, values in cells]
         return {**item, "kind": "row", "fields": fields}
+
+    def picture(self, row: int) -> bytes:
+        """Return the picture that a row names: a file in the folder of the table, or deeper."""
+        if not self._picture:
+            return super().picture(row)
+        name, folder = str(self._cells[self._picture][row]), self._folder.resolve()
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder) or path.suffix.lower() not in PICTURES:
+            raise ValueError(f"{name!r:.80} is not a picture in the folder of {self.title}.")
+        return shown_picture(path, name)
+
+    def speaking(self, row: int, members: NDArray[np.bool_]) -> list[list[int]]:
+        """Return the places of the words of a text that speak for a class."""
+        if len(self._text) != 1 or self._picture:
+            return []
+        if self._words is None:
+            texts = self._cells[self._text[0]]
+            self._words = SpeakingWords([str(text or "")[:MAX_CHARACTERS] for text in texts])
+        return self._words.places(row, members)
 
     def matching(self, text: str, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return those of the rows that contain a text in a column that is shown, in any case of letters."""

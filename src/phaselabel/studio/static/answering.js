@@ -29,6 +29,7 @@ const KEYS = {
   L: "list of all items",
   M: "to the map",
   "← ↑ ↓ →": "move on the map, Enter inspects",
+  "+ −": "zoom the map",
 };
 
 // The map is coloured when no event has come for this long, and at the latest after the second time.
@@ -115,7 +116,7 @@ export function open(root, first) {
     noteField,
     el("button", {}, "Save note"),
   );
-  const mapTitle = el("h2", {}, "Map ", el("small", {}, "drag a lasso to inspect"));
+  const mapTitle = el("h2", {}, "Map ", el("small", {}, "drag a lasso, roll to zoom"));
   root.replaceChildren(
     el(
       "div",

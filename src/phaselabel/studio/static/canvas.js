@@ -1,14 +1,14 @@
 // The picture with its segmentation and strokes on the screen: camera and painting.
 import { el } from "./dom.js";
 import { oncePerFrame, pixelSize } from "./painting.js";
-import { maskImage } from "./overlay.js";
+import { makeOverlay, maskImage } from "./overlay.js";
 
 const FIT_SHARE = 0.97;
 const MIN_SCALE = 0.02;
 const MAX_SCALE = 60;
 const ZOOM_STEP = 1.4;
 
-// Paint what `model` holds: state, picture, overlay, view, stroke, pending, cursor, hint, tool, size.
+// Paint what `model` holds: state, picture, segmentation, view, stroke, shape, pending, cursor, hint, tool, size.
 export function makeCanvas(model) {
   const canvas = el("canvas", {
     tabindex: "0",
@@ -17,6 +17,7 @@ export function makeCanvas(model) {
       "Picture. Arrow keys move the pen, space puts it down or lifts it, digits choose the class.",
   });
   const strokesCanvas = document.createElement("canvas");
+  const overlay = makeOverlay(model);
   const zoomButtons = el(
     "div",
     { class: "zoom" },
@@ -98,15 +99,37 @@ export function makeCanvas(model) {
     pen.setTransform(scale, 0, 0, scale, camera.x * ratio, camera.y * ratio);
     pen.imageSmoothingEnabled = camera.scale < 2;
     if (model.picture) pen.drawImage(model.picture, 0, 0);
-    if (model.overlay && model.view !== "picture") pen.drawImage(model.overlay, 0, 0);
+    const onScreen = { scale, x: camera.x * ratio, y: camera.y * ratio };
+    const classes = overlay.image(width, height, onScreen, ratio);
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    if (classes) pen.drawImage(classes, 0, 0);
     if (model.strokesShown || model.stroke || model.pending.length) {
       paintStrokes(scale, ratio);
-      pen.setTransform(1, 0, 0, 1, 0, 0);
       pen.drawImage(strokesCanvas, 0, 0);
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paintShape(pen);
     paintHint(pen);
     paintCursor(pen);
+  }
+
+  // The polygon or box that is being drawn, with a white line that a black one makes visible everywhere.
+  function paintShape(pen) {
+    if (!model.shape) return;
+    const corners = model.shape.points.map(toScreen);
+    for (const [colour, width] of [
+      ["#000", 3.5],
+      ["#fff", 1.5],
+    ]) {
+      pen.beginPath();
+      pen.strokeStyle = colour;
+      pen.lineWidth = width;
+      corners.forEach((point, k) => (k ? pen.lineTo(...point) : pen.moveTo(...point)));
+      if (model.shape.from) pen.closePath();
+      else if (model.cursor) pen.lineTo(...toScreen(model.cursor));
+      pen.stroke();
+    }
+    for (const corner of corners) circle(pen, corner, 3, "#fff", 3);
   }
 
   // Strokes have a canvas of their own, so that the eraser removes strokes and not the picture.
@@ -172,7 +195,8 @@ export function makeCanvas(model) {
 
   function paintCursor(pen) {
     if (!model.cursor || model.tool === "hand") return;
-    const radius = Math.max(1.5, (model.size * camera.scale) / 2);
+    const isBrush = model.tool === "brush" || model.tool === "eraser";
+    const radius = isBrush ? Math.max(1.5, (model.size * camera.scale) / 2) : 4;
     circle(pen, toScreen(model.cursor), radius, "#000", 2.5);
     circle(pen, toScreen(model.cursor), radius, "#fff", 1.2);
   }
@@ -190,5 +214,15 @@ export function makeCanvas(model) {
     bringIntoView,
     toPicture,
     scale: () => camera.scale,
+    // Left, top, right and bottom of the part of the picture that is on the screen.
+    shownBox: () => {
+      const box = canvas.getBoundingClientRect();
+      if (fitted) fitCamera(box);
+      const corner = (x, y) => [(x - camera.x) / camera.scale, (y - camera.y) / camera.scale];
+      const [left, top] = corner(0, 0).map(Math.floor);
+      const [right, bottom] = corner(box.width, box.height).map(Math.ceil);
+      const { width, height } = model.state;
+      return [Math.max(0, left), Math.max(0, top), Math.min(width, right), Math.min(height, bottom)];
+    },
   };
 }

@@ -1,26 +1,36 @@
 // The drawing workspace: a picture, a brush, and the segmentation that follows.
 import { makeAlbum } from "./album.js";
 import { makeCanvas } from "./canvas.js";
-import { el, percent, statusText, textColour } from "./dom.js";
+import { makeClassList } from "./class_list.js";
+import { el, statusText } from "./dom.js";
 import { setStatus, toast, updateHistoryButtons } from "./messages.js";
 import { notesList } from "./notes.js";
-import { overlayImage } from "./overlay.js";
 import { makePen } from "./pen.js";
 import { sendAction, upload } from "./saving.js";
 import { bytes, query } from "./server.js";
+import { makeShapes } from "./shapes.js";
+import { makeViewOptions } from "./view_options.js";
 
-const VIEWS = ["overlay", "outline", "confidence", "picture"];
 const TOOLS = {
   brush: ["Brush", "Brush (B)"],
   eraser: ["Eraser", "Eraser (E)"],
+  polygon: ["Polygon", "Polygon (Y): click its corners"],
+  box: ["Box", "Box (R): drag from corner to corner"],
+  fill: ["Fill", "Fill (F): connected pixels of nearly the same colour"],
+  object: ["Object", "Object (O): click one, and all of it is marked"],
   hand: ["Hand", "Move the picture (P), or Shift + drag"],
 };
 const MAX_BRUSH = 120;
+const HEADER_BYTES = 12;
 const KEYS = {
   "1 … 9": "choose a class",
   N: "new class",
   B: "brush",
   E: "eraser",
+  Y: "polygon (Enter closes it)",
+  R: "box",
+  F: "fill like colours",
+  O: "mark a whole object by a click",
   P: "move the picture",
   "[ ]": "smaller, larger brush",
   V: "next view",
@@ -31,9 +41,18 @@ const KEYS = {
   D: "to the picture",
   "← ↑ ↓ →": "move the pen (on the picture)",
   Space: "pen down, pen up",
-  I: "import strokes",
+  I: "import strokes or masks",
 };
 const ALBUM_KEYS = { ", .": "previous, next picture", G: "go to the picture that needs strokes most" };
+
+// The bytes are: columns, rows and step (uint32 each), the class of every cell (uint16), the confidences.
+function segmentationOf(version, content) {
+  if (!content.byteLength) return null;
+  const [columns, rows, step] = new Uint32Array(content, 0, 3);
+  const n = columns * rows;
+  const labels = new Uint16Array(content, HEADER_BYTES, n);
+  return { version, columns, step, labels, confidences: new Uint8Array(content, HEADER_BYTES + 2 * n) };
+}
 
 export function open(root, first) {
   // What the parts of the workspace share; see canvas.js and pen.js.
@@ -46,18 +65,22 @@ export function open(root, first) {
     strokesShown: true,
     hint: -1,
     picture: null,
-    overlay: null,
+    segmentation: null,
+    opacity: 0.4,
+    hidden: new Set(), // classes that are not shown
+    bands: "", // the bands of a cube that are shown; by default the server chooses
     stroke: null,
+    shape: null, // the polygon or box that is being drawn
     pending: [], // strokes that the server has not confirmed
     cursor: null,
   };
-  let segmentation = null;
   const view = makeCanvas(model);
   const { canvas, draw } = view;
-  const pen = makePen(model, view, canStart, saveStroke);
+  const shapes = makeShapes(model, view, canStart, savePolygon, saveRegion);
+  const pen = makePen(model, view, shapes, canStart, saveStroke);
+  const classes = makeClassList(model, { choose, change: changeClass, remove: removeClass, draw });
 
   // -- layout
-  const classList = el("ul", { class: "classes", "aria-label": "Classes" });
   const nameField = el("input", {
     type: "text",
     maxLength: 60,
@@ -70,7 +93,6 @@ export function open(root, first) {
     nameField,
     el("button", { class: "primary" }, "Add"),
   );
-  const tip = el("p", { class: "tip" });
   const toolButtons = Object.entries(TOOLS).map(([name, [text, title]]) =>
     el("button", { "data-tool": name, "aria-pressed": "false", title, onclick: () => setTool(name) }, text),
   );
@@ -83,20 +105,7 @@ export function open(root, first) {
     oninput: () => setSize(Number(sizeField.value)),
   });
   const sizeText = el("output", {}, `${model.size} px`);
-  const viewChoice = el(
-    "div",
-    { class: "segments", role: "radiogroup", "aria-label": "View" },
-    VIEWS.map((name) => {
-      const checked = name === model.view;
-      const onchange = () => setView(name);
-      return el(
-        "label",
-        {},
-        el("input", { type: "radio", name: "view", value: name, checked, onchange }),
-        name,
-      );
-    }),
-  );
+  const options = makeViewOptions(model, draw, () => loadPicture());
   const strokesBox = el("input", {
     type: "checkbox",
     checked: true,
@@ -116,7 +125,7 @@ export function open(root, first) {
   const album = isAlbum ? makeAlbum(goTo) : null;
   const fileField = el("input", {
     type: "file",
-    accept: ".json,.png",
+    accept: ".json,.png,.zip",
     hidden: true,
     "aria-label": "File of strokes",
     onchange: importFile,
@@ -128,13 +137,13 @@ export function open(root, first) {
     { class: "panel", "aria-label": "Classes and tools" },
     notesList(first.notes),
     album ? section("Pictures", album.node) : null,
-    section("Classes", classList, form, tip),
+    section("Classes", classes.node, form, classes.tip),
     section(
       "Pen",
-      el("div", { class: "row" }, toolButtons),
+      el("div", { class: "tools" }, toolButtons),
       el("label", { class: "size" }, "Size", sizeField, sizeText),
     ),
-    section("View", viewChoice, el("div", { class: "row" }, strokesLabel, hintButton)),
+    section("View", options.node, el("div", { class: "row" }, strokesLabel, hintButton)),
     fileField,
   );
   root.replaceChildren(el("div", { class: "drawing" }, view.stage, panel));
@@ -158,9 +167,32 @@ export function open(root, first) {
       });
   }
 
+  const activeClass = () => (model.tool === "eraser" ? 0 : model.active);
+
+  // What a click means is found on the server; until then the page has nothing to show.
+  function saveRegion(how, point) {
+    setStatus(how === "fill" ? "Filling…" : "Looking for the object…");
+    const body = { class: activeClass(), how, point, box: view.shownBox(), ...ofPicture() };
+    sendAction("region", body)
+      .then(show)
+      .catch(() => setStatus(""));
+  }
+
+  function savePolygon(points) {
+    const shape = { class: activeClass(), polygon: points };
+    model.pending.push(shape);
+    sendAction("polygon", { ...shape, ...ofPicture() })
+      .then(show)
+      .catch(() => {})
+      .finally(() => {
+        model.pending = model.pending.filter((other) => other !== shape);
+        draw();
+      });
+  }
+
   async function importFile() {
     if (!fileField.files.length) return;
-    const next = await upload(fileField.files[0]).catch(() => null);
+    const next = await upload(fileField.files[0], ofPicture()).catch(() => null);
     fileField.value = "";
     if (next) show(next);
   }
@@ -168,6 +200,7 @@ export function open(root, first) {
   // -- tools and views
   function setTool(name) {
     model.tool = name;
+    shapes.cancel();
     for (const button of toolButtons) {
       button.setAttribute("aria-pressed", String(button.dataset.tool === name));
     }
@@ -183,17 +216,6 @@ export function open(root, first) {
   }
 
   const resizeBy = (sign) => setSize(model.size + sign * Math.max(1, Math.round(model.size / 5)));
-
-  function setView(name) {
-    model.view = name;
-    for (const input of viewChoice.querySelectorAll("input")) input.checked = input.value === name;
-    updateOverlay();
-  }
-
-  function updateOverlay() {
-    model.overlay = overlayImage(model.state, segmentation, model.view);
-    draw();
-  }
 
   function nextHint() {
     const { hints } = model.state;
@@ -223,99 +245,28 @@ export function open(root, first) {
 
   function choose(id) {
     model.active = id;
-    setTool("brush");
-    listClasses();
+    if (["eraser", "hand"].includes(model.tool)) setTool("brush");
+    classes.show();
   }
 
   function changeClass(c, changes) {
     sendAction("rename", { class: c.id, ...changes })
       .then(show)
-      .catch(() => listClasses());
+      .catch(() => classes.show());
   }
 
-  function classEntry(c, k) {
-    const button = el(
-      "button",
-      {
-        class: "pick",
-        "aria-pressed": String(model.active === c.id),
-        "aria-label": `Draw ${c.name}`,
-        title: k < 9 ? `Key ${k + 1}` : "",
-        onclick: () => choose(c.id),
-        style: { background: c.color, color: textColour(c.color) },
-      },
-      k < 9 ? String(k + 1) : "•",
-    );
-    const name = el("input", {
-      type: "text",
-      class: "name",
-      value: c.name,
-      maxLength: 60,
-      "aria-label": `Name of class ${c.name}`,
-      onchange: () => changeClass(c, { name: name.value }),
-      onfocus: () => {
-        if (model.active === c.id) return;
-        model.active = c.id;
-        markActive();
-      },
-    });
-    const share = el(
-      "span",
-      { class: "share", title: "Share of the picture" },
-      c.share == null ? "" : percent(c.share),
-    );
-    const colour = el("input", {
-      type: "color",
-      value: c.color,
-      "aria-label": `Colour of ${c.name}`,
-      onchange: () => changeClass(c, { color: colour.value }),
-    });
-    const remove = el(
-      "button",
-      {
-        class: "icon small",
-        "aria-label": `Remove ${c.name}`,
-        title: "Remove with its strokes (undo brings it back)",
-        onclick: () =>
-          sendAction("remove", { class: c.id })
-            .then(show)
-            .catch(() => {}),
-      },
-      "×",
-    );
-    const active = model.active === c.id ? "on" : "";
-    return el("li", { "data-class": c.id, class: active }, button, name, share, colour, remove);
-  }
-
-  function listClasses() {
-    const { classes, layers } = model.state;
-    classList.replaceChildren(...classes.map(classEntry));
-    const drawn = new Set(layers.map((layer) => layer.class));
-    if (classes.length < 2) {
-      tip.textContent = "Name at least two classes: what you look for, and what surrounds it.";
-    } else {
-      tip.textContent = classes.every((c) => drawn.has(c.id)) ? "" : "Draw a short stroke in each class.";
-    }
-    tip.hidden = !tip.textContent;
-  }
-
-  // Without a new list, which would take the focus from a name field.
-  function markActive() {
-    for (const entry of classList.children) {
-      const active = Number(entry.dataset.class) === model.active;
-      entry.classList.toggle("on", active);
-      entry.firstChild.setAttribute("aria-pressed", String(active));
-    }
+  function removeClass(c) {
+    sendAction("remove", { class: c.id })
+      .then(show)
+      .catch(() => {});
   }
 
   // -- state and events
-  const coloursOf = (state) => JSON.stringify(state.classes.map((c) => [c.id, c.color]));
-
   // Show another picture of the album.
   async function goTo(image) {
     const next = await query("state", { image });
     model.state = next;
-    model.picture = segmentation = model.overlay = null;
+    model.picture = model.segmentation = model.shape = null;
     model.hint = -1;
     show(next);
     await Promise.all([loadPicture(), loadSegmentation()]);
@@ -330,18 +281,13 @@ export function open(root, first) {
       return;
     }
     album?.show(next);
-    const recoloured = coloursOf(next) !== coloursOf(model.state);
     model.state = next;
     if (!next.classes.some((c) => c.id === model.active)) model.active = next.classes[0]?.id ?? 0;
-    const focused = document.activeElement;
-    if (!classList.contains(focused) || focused.tagName !== "INPUT") listClasses();
+    classes.update();
     updateHistoryButtons(next);
     hintButton.disabled = !next.hints.length;
     if (model.hint >= next.hints.length) model.hint = -1;
-    if (next.segmented == null && segmentation) {
-      segmentation = null;
-      updateOverlay();
-    } else if (recoloured) updateOverlay();
+    if (next.segmented == null && next.previewed == null) model.segmentation = null;
     setStatus(statusText(next.status));
     draw();
   }
@@ -350,11 +296,8 @@ export function open(root, first) {
     const { image } = model.state;
     const { version, content } = await bytes("segmentation", ofPicture());
     if (image !== model.state.image) return;
-    const n = model.state.width * model.state.height;
-    segmentation = content.byteLength
-      ? { version, labels: new Uint16Array(content, 0, n), confidences: new Uint8Array(content, 2 * n) }
-      : null;
-    updateOverlay();
+    model.segmentation = segmentationOf(version, content);
+    draw();
   }
 
   async function refresh() {
@@ -363,15 +306,18 @@ export function open(root, first) {
 
   async function onEvent(event) {
     if (event.status) setStatus(statusText(event.status));
-    if ("segmented" in event) {
+    if ("previewed" in event) {
+      await loadSegmentation();
+      root.dataset.previewed = String(model.segmentation?.version ?? -1);
+    } else if ("segmented" in event) {
       model.hint = -1;
       await refresh();
       if (model.state.segmented != null) await loadSegmentation();
-      root.dataset.segmented = String(segmentation?.version ?? -1);
+      root.dataset.segmented = String(model.segmentation?.version ?? -1);
     } else if (event.changed > model.state.version || event.opened) {
       await refresh();
       const { segmented } = model.state;
-      if (segmented != null && segmented !== segmentation?.version) {
+      if (segmented != null && segmented !== model.segmentation?.version) {
         await loadSegmentation();
         root.dataset.segmented = String(segmented);
       }
@@ -384,7 +330,11 @@ export function open(root, first) {
     p: () => setTool("hand"),
     "[": () => resizeBy(-1),
     "]": () => resizeBy(1),
-    v: () => setView(VIEWS[(VIEWS.indexOf(model.view) + 1) % VIEWS.length]),
+    y: () => setTool("polygon"),
+    r: () => setTool("box"),
+    f: () => setTool("fill"),
+    o: () => setTool("object"),
+    v: options.nextView,
     h: nextHint,
     s: () => strokesBox.click(),
     "+": view.zoomIn,
@@ -398,7 +348,7 @@ export function open(root, first) {
 
   function onKey(event) {
     const key = event.key.toLowerCase();
-    if (pen.onKey(event)) return true;
+    if (shapes.onKey(event) || pen.onKey(event)) return true;
     if (/^[1-9]$/.test(key)) {
       const c = model.state.classes[Number(key) - 1];
       if (c) choose(c.id);
@@ -411,7 +361,7 @@ export function open(root, first) {
   }
 
   async function loadPicture() {
-    const { content } = await bytes("picture", ofPicture());
+    const { content } = await bytes("picture", { ...ofPicture(), bands: model.bands });
     model.picture = await createImageBitmap(new Blob([content]));
     draw();
   }
@@ -422,8 +372,7 @@ export function open(root, first) {
   const importButton = el(
     "button",
     { role: "menuitem", onclick: () => fileField.click() },
-    "Import strokes…",
+    "Import…",
   );
-  const menu = isAlbum ? [] : [importButton];
-  return { show, onEvent, onKey, menu, keys: isAlbum ? { ...KEYS, ...ALBUM_KEYS } : KEYS };
+  return { show, onEvent, onKey, menu: [importButton], keys: isAlbum ? { ...KEYS, ...ALBUM_KEYS } : KEYS };
 }

@@ -20,13 +20,24 @@ export function itemView(item, large = false, onLoad = () => {}) {
       },
     });
   }
-  if (item.kind === "text") return el("p", { class: `text${size}` }, item.text);
+  if (item.kind === "text") return el("p", { class: `text${size}` }, large ? markedText(item) : item.text);
   const fields = large ? item.fields : item.fields.slice(0, SMALL_FIELDS);
   return el(
     "dl",
     { class: `fields${size}` },
     fields.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
   );
+}
+
+// A text in which the words that speak for its class are marked.
+export function markedText({ text, speaks = [] }) {
+  const parts = [];
+  let done = 0;
+  for (const [start, end] of speaks) {
+    parts.push(text.slice(done, start), el("mark", {}, text.slice(start, end)));
+    done = end;
+  }
+  return [...parts, text.slice(done)];
 }
 
 export function classColours(c) {

@@ -6,8 +6,8 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 // A point of a stroke is at least this many pixels of the screen from the last one.
 const MIN_STEP = 1.5;
 
-// `canStart` says whether a stroke may begin; `onStroke` gets every finished stroke.
-export function makePen(model, view, canStart, onStroke) {
+// `canStart` says whether a stroke may begin; `onStroke` gets every finished stroke, `shapes` has the other tools.
+export function makePen(model, view, shapes, canStart, onStroke) {
   const { canvas, draw } = view;
   const pointers = new Map();
   let keyboardDown = false; // whether the arrow keys draw
@@ -51,6 +51,7 @@ export function makePen(model, view, canStart, onStroke) {
     }
     const moves = model.tool === "hand" || event.button === 1 || event.shiftKey;
     if (moves || event.button > 1) canvas.classList.add("moving");
+    else if (shapes.handles()) shapes.down(view.toPicture(event));
     else if (pointers.size === 1) begin(view.toPicture(event));
   });
 
@@ -62,15 +63,17 @@ export function makePen(model, view, canStart, onStroke) {
       view.pan(event.clientX - before.clientX, event.clientY - before.clientY);
     } else if (model.stroke && before) {
       for (const part of event.getCoalescedEvents?.() ?? [event]) extend(view.toPicture(part));
-    }
+    } else if (before) shapes.move(model.cursor);
     if (before) pointers.set(event.pointerId, event);
     draw();
   });
 
   for (const name of ["pointerup", "pointercancel"]) {
     canvas.addEventListener(name, (event) => {
+      const isMove = canvas.classList.contains("moving");
       pointers.delete(event.pointerId);
       canvas.classList.remove("moving");
+      if (name === "pointerup" && !isMove) shapes.up(view.toPicture(event));
       if (model.stroke && !keyboardDown) {
         if (name === "pointerup") finish();
         else model.stroke = null;
@@ -107,6 +110,7 @@ export function makePen(model, view, canStart, onStroke) {
       const [x, y] = model.cursor;
       model.cursor = [within(x + step * arrow[0], width), within(y + step * arrow[1], height)];
       if (keyboardDown) extend(model.cursor);
+      else shapes.move(model.cursor);
     } else if (keyboardDown) {
       keyboardDown = false;
       finish();

@@ -1,6 +1,6 @@
 // One question at a time: the item, the guess, and how sure the guess is.
 import { el, percent, statusText } from "./dom.js";
-import { chip, itemView } from "./items.js";
+import { chip, itemView, markedText } from "./items.js";
 import { query } from "./server.js";
 
 export function makeQuestion(context) {
@@ -42,6 +42,7 @@ export function makeQuestion(context) {
     const { row } = q.item;
     if (panel.dataset.row === String(row) && panel.querySelector(".question")) {
       panel.querySelector(".asks").replaceChildren(...words(q));
+      if (q.item.kind === "text") panel.querySelector(".text").replaceChildren(...markedText(q.item));
       const wasAnswered = isAnswered;
       isAnswered = !picked && Boolean(q.known);
       if (isAnswered) delete root.dataset.shown; // a key now would change the answer

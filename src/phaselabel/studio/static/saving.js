@@ -27,9 +27,11 @@ export function sendAction(kind, body = {}) {
   return enqueue({ id, path: "actions", content: JSON.stringify({ kind, body, request_id: id }) });
 }
 
-export function upload(file) {
+// `options` name the picture of an album that the file is for.
+export function upload(file, options = {}) {
   const id = newId();
-  return enqueue({ id, path: `import?request_id=${id}`, content: file });
+  const parameters = new URLSearchParams({ request_id: id, ...options });
+  return enqueue({ id, path: `import?${parameters}`, content: file });
 }
 
 function enqueue(action) {

@@ -1,0 +1,40 @@
+"""The drawing workspace without a browser: what comes first after a stroke."""
+
+import numpy as np
+
+
+def stroke(workspace, number, points):
+    workspace.act("stroke", {"class": number, "size": 3, "points": points})
+
+
+def test_cells_come_first_and_a_newer_stroke_ends_what_is_under_way(square):
+    events = []
+    square.publish = events.append
+    assert square.prepare()
+    for name in ("bright", "dark"):
+        square.act("class", {"name": name})
+    stroke(square, 1, [[14, 14], [20, 25]])
+    stroke(square, 2, [[35, 5], [40, 30]])
+    square.segment_once()
+    stroke(square, 2, [[35, 5], [40, 30]])
+    square.segment_once()
+    kinds = [key for event in events for key in ("previewed", "segmented") if key in event]
+    assert kinds == ["segmented", "previewed", "previewed", "segmented"]
+    assert np.mean(square.previews[0].labels == square.result.labels) > 0.95
+    first = square.result
+
+    # A stroke that comes while the pixels are computed: they are given up, and nothing has failed.
+    def interrupt(event):
+        if "previewed" in event and square.project.version == 6:
+            stroke(square, 2, [[45, 5], [45, 30]])
+
+    square.publish = interrupt
+    stroke(square, 2, [[5, 35], [40, 35]])
+    square.segment_once()
+    assert square.result is first
+    assert square.status == "segmenting"
+    content, _, version = square.data["segmentation"]()
+    assert version == 6
+    assert np.frombuffer(content[:12], np.uint32).tolist() == [50, 40, 1]
+    square.segment_once()
+    assert square.result.version == 7
