@@ -13,7 +13,7 @@ from scipy import sparse
 import naive
 from made import cloud
 from phaselabel import nearest_neighbors
-from phaselabel.graph import neighbors
+from phaselabel.graph import dense_search
 from phaselabel.graph.scaled_rows import ScaledRows
 
 
@@ -152,7 +152,7 @@ def test_a_few_outliers_cost_no_recall(method, value):
 
 
 def test_rows_of_two_very_different_scales_are_announced_where_they_cost_precision(monkeypatch):
-    monkeypatch.setattr(neighbors, "MAX_SCAN_PRODUCTS", 1e6)
+    monkeypatch.setattr(dense_search, "MAX_SCAN_PRODUCTS", 1e6)
     X = cloud(600, 12)
     X[::3] *= 1e9
     with pytest.warns(UserWarning, match="Scale the columns, or take logarithms"):
