@@ -8,7 +8,7 @@ from pyarrow import parquet
 from phaselabel.distributed import columns
 from phaselabel.distributed.sources import open_source
 from phaselabel.distributed.tasks import Tasks
-from phaselabel.io.tables import Labels, open_table, plan, survey
+from phaselabel.io.tables import Labels, Recipe, open_table, plan, survey
 
 N_ROWS = 700
 
@@ -177,3 +177,11 @@ def test_a_column_that_does_not_fit_a_worker_is_refused(files, tasks, monkeypatc
     monkeypatch.setattr(tasks, "workers", lambda: {"a": {"memory_limit": 30_000}})
     with pytest.raises(ValueError, match=r"whole column of 700 rows on one worker.*--scale none"):
         columns.features(source, plan(found, drop=["gaps"]), tasks)
+
+
+def test_parts_with_vectors_of_other_lengths_are_refused(tmp_path, tasks):
+    for number, width in enumerate((2, 2, 3)):
+        parquet.write_table(pa.table({"v": [[1.0] * width] * 4}), tmp_path / f"{number}.parquet")
+    X = columns.transformed(open_source(tmp_path), Recipe({"v": "vector"}), tasks)
+    with pytest.raises(ValueError, match="from 8 on have 3 features, the first ones 2"):
+        X.compute()

@@ -39,7 +39,21 @@ def test_a_data_set_of_hugging_face_goes_straight_into_fit():
 def test_columns_that_are_no_features_are_named():
     with pytest.raises(ValueError, match="'name' is of type string"):
         as_rows(pa.table({"name": ["a", "b"]}))
-    with pytest.raises(ValueError, match=r"vectors .*of one length"):
-        as_rows(pa.table({"v": [[1.0, 2.0], [1.0, 2.0, 3.0, 4.0]]}))
-    with pytest.raises(ValueError, match="'v' must hold vectors"):
-        as_rows(pa.table({"v": [[1.0], None]}))
+    with pytest.raises(ValueError, match="'v' must hold vectors of numbers; it is of type list"):
+        as_rows(pa.table({"v": [["a"], ["b"]]}))
+
+
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list])
+def test_vectors_of_two_lengths_are_refused_however_late_they_come(kind):
+    # The lengths add up to those of vectors of three numbers: features would move to other rows.
+    lists = [[1.0, 2.0, 3.0]] * 1000 + [[1.0, 2.0], [1.0, 2.0, 3.0, 4.0]]
+    with pytest.raises(ValueError, match=r"'v' must hold vectors of one length, 3; row 1,000, .* length 2\."):
+        as_rows(pa.table({"v": pa.array(lists, kind(pa.float64()))}))
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.list_(pa.float64(), 2)])
+def test_a_missing_vector_is_named_and_a_missing_number_is_nan(kind):
+    with pytest.raises(ValueError, match="row 1, counted from 0, has no vector"):
+        as_rows(pa.table({"v": pa.array([[1.0, 2.0], None, [3.0, 4.0]], kind)}))
+    found = as_rows(pa.table({"v": pa.array([[1.0, None], [3.0, 4.0]], kind)}))
+    np.testing.assert_array_equal(found, [[1.0, np.nan], [3.0, 4.0]])

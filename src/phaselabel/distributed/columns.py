@@ -96,7 +96,7 @@ def transformed(source: Source, recipe: Recipe, tasks: Tasks) -> Any:
     shared = dask.delayed(recipe, pure=False)
     blocks = [
         da.from_delayed(
-            read(part, shared, like.dtype, dask_key_name=f"phaselabel-read-{tasks.token}-{number}"),
+            read(part, shared, like, dask_key_name=f"phaselabel-read-{tasks.token}-{number}"),
             (part.n_rows, like.shape[1]),
             like.dtype,
         )
@@ -110,8 +110,14 @@ def _like(part: Part, recipe: Recipe) -> NDArray[np.floating[Any]]:
     return recipe.transform(part.open())[:0]
 
 
-def _features(part: Part, recipe: Recipe, dtype: np.dtype[Any]) -> NDArray[np.floating[Any]]:
-    return recipe.transform(part.open()).astype(dtype, copy=False)
+def _features(part: Part, recipe: Recipe, like: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    rows = recipe.transform(part.open())
+    if rows.shape[1] != like.shape[1]:
+        raise ValueError(
+            f"Rows of {part.path} from {part.first_row:,} on have {rows.shape[1]} features, the first ones "
+            f"{like.shape[1]}; vectors must be of one length."
+        )
+    return rows.astype(like.dtype, copy=False)
 
 
 def _refuse_scattered(recipe: Recipe) -> None:

@@ -43,38 +43,13 @@ def as_rows(X: Any) -> Any:
 
 def _block(name: str, column: Any) -> Any:
     """The features of one column, NaN where a number is missing."""
-    import pyarrow as pa
+    from phaselabel.io.tables.vectors import is_list, is_number, vectors_of
 
-    if (
-        pa.types.is_list(column.type)
-        or pa.types.is_large_list(column.type)
-        or pa.types.is_fixed_size_list(column.type)
-    ):
-        flat = column.flatten()
-        if column.null_count or len(column) == 0 or len(flat) % len(column) or not _is_number(flat.type):
-            raise ValueError(
-                f"Column {name!r} must hold vectors of numbers of one length; select other columns."
-            )
-        width = len(flat) // len(column)
-        lengths = (
-            {len(value) for value in column[:1000]}
-            if not pa.types.is_fixed_size_list(column.type)
-            else {width}
-        )
-        if lengths != {width}:
-            raise ValueError(
-                f"Column {name!r} must hold vectors of one length; it has {sorted(lengths)[:3]}."
-            )
-        return flat.to_numpy(zero_copy_only=False).reshape(len(column), width)
-    if not _is_number(column.type):
+    if is_list(column.type):
+        return vectors_of(column, f"Column {name!r}")
+    if not is_number(column.type):
         raise ValueError(
             f"Column {name!r} is of type {column.type}, not a number or a vector; select the columns of "
             "features."
         )
     return column.to_numpy(zero_copy_only=False).astype(np.float64)[:, None]
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from phaselabel.io.tables.keys import KeyWatch
 from phaselabel.io.tables.notation import date_formats, signs_in
 from phaselabel.io.tables.table import Table
+from phaselabel.io.tables.vectors import is_list
 
 #: Texts that mean a missing value in a column of features.
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "None")
@@ -120,7 +121,7 @@ class Observed:
         """Read one more batch, whose first row has the number ``start``."""
         if not len(column):
             return
-        if _is_list(column.type):
+        if is_list(column.type):
             self._add_vectors(column)
             return
         if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
@@ -260,10 +261,6 @@ def _offset(numbers: NDArray[np.float64] | None, start: int, length: int) -> flo
         return None
     offsets = numbers - np.arange(start, start + length)
     return float(offsets[0]) if (offsets == offsets[0]).all() else None
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from phaselabel.io.tables.columns import MOST_CATEGORIES, NUMBER, Column, as_days, as_numbers, plain
 from phaselabel.io.tables.notation import days_written, numbers_or_gaps, written_numbers
 from phaselabel.io.tables.table import Table, listed
+from phaselabel.io.tables.vectors import vectors_of
 
 #: TF-IDF has a dimension per term; at most this many leading directions of it become features.
 TEXT_DIRECTIONS = 128
@@ -132,14 +133,16 @@ class Recipe:
 
     def values(self, table: Table, name: str) -> NDArray[Any]:
         """The values of one column of numbers, dates or vectors as they are, NaN where missing."""
-        batches = table.batches([name])
-        return _joined([self._read(batch.column(0), name, self.roles[name], table) for batch in batches])
+        blocks: list[Any] = []
+        for batch in table.batches([name]):
+            blocks.append(self._read(batch.column(0), name, self.roles[name], table, blocks))
+        return _joined(blocks)
 
     def _matrix(self, table: Table, learn: bool, bar: Any) -> NDArray[np.floating[Any]]:
         blocks: dict[str, list[Any]] = {name: [] for name in self.roles}
         for batch in table.batches(list(self.roles)):
             for (name, role), column in zip(self.roles.items(), batch.columns, strict=True):
-                blocks[name].append(self._read(column, name, role, table))
+                blocks[name].append(self._read(column, name, role, table, blocks[name]))
             if bar is not None:
                 bar.update(batch.num_rows)
         features = []
@@ -157,10 +160,10 @@ class Recipe:
                 features.append(self._filled_and_scaled(name, role, _joined(block), table, learn))
         return np.hstack(features) if len(features) > 1 else features[0]
 
-    def _read(self, column: pa.Array, name: str, role: str, table: Table) -> Any:
-        """One batch of one column, as a block of rows."""
+    def _read(self, column: pa.Array, name: str, role: str, table: Table, above: list[Any]) -> Any:
+        """One batch of one column, as a block of rows below those above."""
         if role == "vector":
-            return _vectors(column, name, table)
+            return _vectors(column, name, table, above)
         column = plain(column)
         if role == "text":
             return [str(value) if value is not None else "" for value in column.to_pylist()]
@@ -267,16 +270,19 @@ class Recipe:
         return np.asarray(normalize(np.asarray(projected, np.float32)), np.float32)
 
 
-def _vectors(column: pa.Array, name: str, table: Table) -> NDArray[np.floating[Any]]:
+def _vectors(column: pa.Array, name: str, table: Table, above: list[Any]) -> NDArray[np.floating[Any]]:
     """A column of lists as a matrix, in single precision where its numbers are at most that wide."""
-    flat = column.flatten().to_numpy(zero_copy_only=False)
-    values = flat.astype(np.float32 if flat.dtype.itemsize <= 4 else np.float64)
-    if column.null_count or values.size % max(len(column), 1):
-        raise ValueError(f"Column {name!r} of {table.path.name} must hold vectors of the same length.")
-    return np.asarray(values.reshape(len(column), -1))
+    values = vectors_of(
+        column,
+        f"Column {name!r} of {table.path.name}",
+        width=next((block.shape[1] for block in above if len(block)), None),
+        first_row=sum(map(len, above)),
+    )
+    return values.astype(np.float32 if values.dtype.itemsize <= 4 else np.float64)
 
 
 def _joined(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    blocks = [block for block in blocks if len(block)] or blocks[:1]
     return np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
 
 
