@@ -24,7 +24,7 @@ _HOMES = {
     "Snapshots": "flow.callbacks",
     "Solution": "flow.minimize",
     "State": "flow.star",
-    "annotate": "estimators.cells",
+    "annotate": "estimators.annotate",
     "datasets": "datasets",
     "energy": "flow.energy",
     "extend_graph": "graph",

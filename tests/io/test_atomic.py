@@ -38,11 +38,11 @@ def fail(error):
     raise error
 
 
-@pytest.fixture(params=["exchange", "two steps"])
+@pytest.fixture(params=["swap", "two steps"])
 def swap(request, monkeypatch):
     """Both ways to replace a folder."""
     if request.param == "two steps":
-        monkeypatch.setattr("phaselabel.io.exchange.exchange", lambda one, other: False)
+        monkeypatch.setattr("phaselabel.io.swap.swap", lambda one, other: False)
     return request.param
 
 
@@ -220,7 +220,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from phaselabel.io import atomic, exchange
+from phaselabel.io import atomic, swap
 from test_atomic import write_folder
 path, step, way = Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 calls = 0
@@ -233,9 +233,9 @@ def counted(function):
         return function(*arguments, **options)
     return call
 if way == "two steps":
-    exchange.exchange = lambda one, other: False
+    swap.swap = lambda one, other: False
 else:
-    exchange.exchange = counted(exchange.exchange)
+    swap.swap = counted(swap.swap)
 for name in ("mkdir", "rename", "fsync", "rmdir", "unlink"):
     setattr(os, name, counted(getattr(os, name)))
 write_folder(path, "new", overwrite=True)
@@ -244,7 +244,7 @@ print("done")
 
 
 @POSIX
-@pytest.mark.parametrize("way", ["exchange", "two steps"])
+@pytest.mark.parametrize("way", ["swap", "two steps"])
 def test_a_kill_before_any_step_leaves_the_old_or_the_new_folder(tmp_path, way):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     moved = 0
@@ -256,7 +256,7 @@ def test_a_kill_before_any_step_leaves_the_old_or_the_new_folder(tmp_path, way):
             [sys.executable, "-c", KILLED, str(Path(__file__).parent), str(place / "f"), str(step), way],
             env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        if way == "exchange":
+        if way == "swap":
             assert (place / "f" / "number").read_text() in ("old", "new")
         moved += not (place / "f").exists()
         restore(place / "f")

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _annotated(
     adata: Any, arguments: argparse.Namespace, rows: str | None, graph: str | None
 ) -> dict[str, Any]:
-    from phaselabel.estimators.cells import UNLABELED, annotate
+    from phaselabel.estimators.annotate import UNLABELED, annotate
 
     annotate(
         adata, arguments.label, use_rep=rows, obsp=graph,

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from phaselabel.assess.calibration import Calibration, calibrate
 from phaselabel.assess.hidden import rows_to_calibrate_on
-from phaselabel.distributed.build.cells import is_sparse, row_chunks
 from phaselabel.distributed.build.graph import BlockedGraph, GraphSettings, build_graph
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.build.plan import free_bytes
+from phaselabel.distributed.build.row_cells import is_sparse, row_chunks
 from phaselabel.distributed.build.row_files import stored_bytes
 from phaselabel.distributed.build.sharpening import sharpen_blocks
 from phaselabel.distributed.cluster import on_this_machine
@@ -232,7 +232,7 @@ class Job:
             f"A worker needs {format_bytes(needed)} of free memory to solve this as a local fit does, and "
             f"the largest has {format_bytes(int(free))}"
         )
-        if settings.in_blocks is False or settings.sizes(n_classes).exact:
+        if settings.in_blocks is False or settings.sizes(n_classes).are_given:
             raise ValueError(f"{message}; give one worker a larger memory_limit.")
         log.warning("%s: the flow runs in blocks, from the hub.", message)
         return None
@@ -402,7 +402,7 @@ def _may_be_whole(n_rows: int, n_classes: int, settings: Settings) -> bool:
     if settings.in_blocks is True or not settings.policy.spread_below:
         return False
     small = n_rows * n_classes <= settings.policy.largest_table
-    return settings.in_blocks is False or small or settings.sizes(n_classes).exact
+    return settings.in_blocks is False or small or settings.sizes(n_classes).are_given
 
 
 def _local_problem(

@@ -1,6 +1,6 @@
 """Rows, graphs, a problem and what a user gives as evidence in; the problem with its evidence out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,17 @@ from phaselabel.graph import Graph
 
 
 def believe(
-    X: Any | None, graphs: Mapping[str, Graph], problem: Problem, evidence: Any, *, own: bool = False
+    X: Any | None,
+    graphs: Mapping[str, Graph],
+    problem: Problem,
+    evidence: Any,
+    *,
+    own: bool = False,
+    pause: Callable[[], None] = lambda: None,
 ) -> tuple[Problem, Opinion]:
     """Form an opinion of every row; put it into the problem, on the graph that was chosen.
 
-    A local fit and the worker of a cluster both call this function.
+    A local fit, the worker of a cluster and the studio all call this function.
 
     Parameters
     ----------
@@ -31,6 +37,8 @@ def believe(
         What :func:`~phaselabel.evidence.given.checked_given` returns.
     own : bool, default=False
         Whether the first graph is not made from the rows.
+    pause : callable
+        Called between experts; it may wait, and raise to end the work.
 
     Returns
     -------
@@ -52,6 +60,7 @@ def believe(
             usual=next(iter(graphs)),
             own=own,
             model=None if isinstance(evidence, str) else evidence,
+            pause=pause,
         )
     graph = graphs[opinion.choice.graph]
     voice = np.full(graph.n_vertices, opinion.voice)
@@ -60,4 +69,5 @@ def believe(
         if not isinstance(evidence, str):
             heard |= ~np.isnan(evidence).any(axis=1)
         voice[~heard] = 0
-    return replace(problem, graph=graph, evidence=Evidence(opinion.probabilities, voice), made=[]), opinion
+    believed = Evidence(opinion.probabilities, voice)
+    return replace(problem, graph=graph, evidence=believed, sharp_cache=[]), opinion

@@ -272,7 +272,7 @@ def pool_opinion(
         turns.append(pooled(sampled[turn], w[sampling], c))
     figures = Figures.of(held, kinds, folds, together)
     logits, doubt = by_rows + by_graph + bias.astype(np.float32), tempering(len(judged))
-    if sizes.exact:
+    if sizes.are_given:
         offsets, trust = offsets_for_sizes(logits[sample] if len(sample) else logits, sizes), 1.0
     elif np.median(np.bincount(labels[folds.known], minlength=n_classes)) < LEAST_FOR_SIZES:
         offsets, trust = np.zeros(n_classes), 0.0

@@ -36,7 +36,7 @@ class ClassSizes:
     sample: int | None = None
 
     @property
-    def exact(self) -> bool:
+    def are_given(self) -> bool:
         """Whether the sizes are given rather than estimated."""
         return self.strength == HARD
 

@@ -69,7 +69,7 @@ def compete(
     arm, margin = np.full(len(labels), -1, np.int32), np.zeros(len(labels), np.float32)
     arm[reached] = share.argmax(axis=1)
     persistence = min(MOST_PERSISTENCE, _stays(graph, arm))
-    if not sizes.exact:
+    if not sizes.are_given:
         rounds = max(1, round(rounds * (1 - MOST_PERSISTENCE) / (1 - persistence)))
     arm[reached] = sizes.firm().choose(share, np.zeros(n_classes), 100)[0]
     indptr, indices, _ = graph.csr
@@ -87,7 +87,7 @@ def compete(
         )
         changed = np.count_nonzero(chosen != arm[reached])
         arm[reached], margin[reached] = chosen, lead
-        if changed <= QUIET * len(chosen) and (not sizes.exact or number >= SOFT_ROUNDS * rounds):
+        if changed <= QUIET * len(chosen) and (not sizes.are_given or number >= SOFT_ROUNDS * rounds):
             break
     height = LEAF * np.clip(margin / max(float(np.quantile(margin[reached], 0.9)), 1e-6), 0.04, 1)
     return State(arm, np.where(reached, height, 0.0))

@@ -49,7 +49,7 @@ class Problem:
         ε, step, and when to stop.
     evidence : Evidence, optional
         What is believed of every vertex besides the labels.
-    made : list of Graph
+    sharp_cache : list of Graph
         The sharpened graph, once it has been needed.
     """
 
@@ -60,7 +60,7 @@ class Problem:
     sizes: ClassSizes
     flow: FlowSettings
     evidence: Evidence | None = None
-    made: list[Graph] = field(default_factory=list, repr=False)
+    sharp_cache: list[Graph] = field(default_factory=list, repr=False)
 
     @cached_property
     def trusted(self) -> NDArray[np.int32]:
@@ -70,9 +70,9 @@ class Problem:
     @property
     def sharp(self) -> Graph:
         """The graph, sharpened by shared neighbours; made once for this problem and those derived from it."""
-        if not self.made:
-            self.made.append(sharpened(self.graph))
-        return self.made[0]
+        if not self.sharp_cache:
+            self.sharp_cache.append(sharpened(self.graph))
+        return self.sharp_cache[0]
 
     def poisson(self) -> NDArray[np.float32]:
         """The Poisson solution on the sharpened graph."""
@@ -142,7 +142,7 @@ def solve(
             break
         may_split = False
         arm = split_pairs(
-            graph, problem.labels, solution.arm, k, problem.fidelity, sizes_given=problem.sizes.exact
+            graph, problem.labels, solution.arm, k, problem.fidelity, sizes_given=problem.sizes.are_given
         )
         if (arm == solution.arm).all():
             break
@@ -157,7 +157,7 @@ def spreads(problem: Problem, policy: Policy) -> bool:
     """Whether labels are spread before the flow."""
     k, n = problem.n_classes, len(problem.labels)
     few = int((problem.labels >= 0).sum()) <= policy.spread_below * k and n * k <= policy.largest_table
-    return policy.spread_below > 0 and k > 1 and (few or problem.sizes.exact)
+    return policy.spread_below > 0 and k > 1 and (few or problem.sizes.are_given)
 
 
 def _spread(
@@ -170,7 +170,7 @@ def _spread(
     # A step of the solver carries a label over one edge. Where it ended before a vertex had anything, only
     # the pressure of the sizes would decide; the flow goes on until every vertex has a class.
     reached = problem.graph.reached(problem.trusted >= 0)
-    if not (sizes.exact or solution[reached].any(axis=1).all()):
+    if not (sizes.are_given or solution[reached].any(axis=1).all()):
         return None
     return compete(
         problem.sharp, problem.trusted, problem.n_classes, sizes, problem.fidelity, solution,

@@ -1,7 +1,7 @@
 """A path in, a draft beside it out, which takes the place of the path when it is complete.
 
 A draft is written in a folder of its own, ``.NAME.TOKEN.part``, beside the path. A file is renamed onto the
-path. A folder is exchanged with the one at the path; where the system knows no exchange, the old folder is
+path. A folder is swapped with the one at the path; where the system cannot swap them, the old folder is
 moved into the folder of the draft first, and :func:`restore` puts it back if the process is killed before the
 new one is in its place. So at every moment the old or the new content can be had, and never a mixture.
 
@@ -283,17 +283,17 @@ def _put_file(draft: Path, path: Path, overwrite: bool, owns: Owner | None) -> N
 
 
 def _put_folder(draft: Path, path: Path, overwrite: bool, owns: Owner | None, home: Path) -> None:
-    from phaselabel.io.exchange import exchange
+    from phaselabel.io.swap import swap
 
     for attempt in range(ATTEMPTS):
         with suppress(FileNotFoundError):  # another process has just moved the path away
             if _renamed(draft, path):
                 return
             refuse_existing(path, overwrite, folder=True, owns=owns)
-            if exchange(draft, path):
+            if swap(draft, path):
                 # The old folder is in our place now, where nothing is added to it any more.
                 if not _may_be_removed(draft, owns):
-                    exchange(draft, path)
+                    swap(draft, path)
                     raise _foreign(path)
                 return
             if _replaced_in_two_steps(draft, path, owns, home / f"old-{attempt}"):

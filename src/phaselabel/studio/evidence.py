@@ -1,14 +1,15 @@
 """Answers in; what the experts believe of every item, and the labels that follow as in a fit, out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.evidence.opinion import Opinion, form_opinion
+from phaselabel.evidence.believing import believe
+from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import EVIDENCE
 from phaselabel.few_labels.solve import Problem, solve
@@ -81,24 +82,20 @@ class LiveEvidence:
         self, labels: NDArray[np.int32], names: Sequence[str], pause: Callable[[], None] = lambda: None
     ) -> Opinion | None:
         """What the experts believe; None where there is one class, or no given probability of a class."""
-        from threadpoolctl import threadpool_limits
-
-        model = None if self._given is None else self._given.of(names)
-        if len(names) < 2 or (self._given is not None and model is None):
+        evidence = "auto" if self._given is None else self._given.of(names)
+        if len(names) < 2 or evidence is None:
             return None
-        sizes = class_sizes("estimate", np.arange(len(names)))
-        # The products are small, and threads of BLAS would go on spinning beside the kernels' own.
-        with threadpool_limits(1, user_api="blas"):
-            return form_opinion(
-                self._X, self._graphs, labels, len(names), sizes,
-                usual=next(iter(self._graphs)), model=model, pause=pause,
-            )  # fmt: skip
+        problem = _problem(next(iter(self._graphs.values())), labels, len(names))
+        return believe(self._X, self._graphs, problem, evidence, pause=pause)[1]
 
     def solve(self, labels: NDArray[np.int32], n_classes: int, opinion: Opinion) -> Solution:
         """The state of every item, given the known classes and an opinion, which may be of fewer answers."""
         graph = self._graphs[opinion.choice.graph]
         evidence = Evidence(opinion.probabilities, np.full(graph.n_vertices, opinion.voice))
-        sizes = class_sizes("estimate", np.arange(n_classes))
-        fidelity = checked_fidelity(FIDELITY, labels)
-        problem = Problem(graph, labels, n_classes, fidelity, sizes, FlowSettings(), evidence)
+        problem = replace(_problem(graph, labels, n_classes), evidence=evidence)
         return solve(problem, EVIDENCE, init=opinion.start())
+
+
+def _problem(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> Problem:
+    sizes = class_sizes("estimate", np.arange(n_classes))
+    return Problem(graph, labels, n_classes, checked_fidelity(FIDELITY, labels), sizes, FlowSettings())

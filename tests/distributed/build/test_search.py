@@ -7,10 +7,10 @@ from dask.distributed import Client
 from clusters import blobs
 from phaselabel import nearest_neighbors
 from phaselabel.distributed.build import plan
-from phaselabel.distributed.build.cells import row_chunks, sample_cells, shuffle_rows
 from phaselabel.distributed.build.gather import gather_neighbors
 from phaselabel.distributed.build.graph import GraphSettings, build_graph
 from phaselabel.distributed.build.plan import Plan, free_bytes, max_search_rows
+from phaselabel.distributed.build.row_cells import row_chunks, sample_cells, shuffle_rows
 from phaselabel.distributed.build.search import SearchSet, search_own_rows
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.tasks import Tasks

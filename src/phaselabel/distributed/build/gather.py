@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from phaselabel.distributed.build.block_files import block_file
-from phaselabel.distributed.build.cells import points_file
 from phaselabel.distributed.build.partition import Partition, neighbors_file, order_file
+from phaselabel.distributed.build.row_cells import points_file
 from phaselabel.distributed.build.row_files import load_rows, stacked, stored_bytes
 from phaselabel.graph import Graph, Neighbors
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from phaselabel.distributed.build.assembly import assemble, group_cells, remove_intermediate_files
-from phaselabel.distributed.build.cells import TrueNeighbors, row_chunks, sample_cells, shuffle_rows
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.build.plan import Plan
+from phaselabel.distributed.build.row_cells import TrueNeighbors, row_chunks, sample_cells, shuffle_rows
 from phaselabel.distributed.build.search import search_cells
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.tasks import Tasks

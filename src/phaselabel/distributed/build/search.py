@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.distributed.build.cells import Sample, TrueNeighbors, candidates_file, points_file
 from phaselabel.distributed.build.partition import Partition, neighbors_file, order_file
 from phaselabel.distributed.build.plan import max_search_rows
+from phaselabel.distributed.build.row_cells import Sample, TrueNeighbors, candidates_file, points_file
 from phaselabel.distributed.build.whole_search import WholeSearch, forget_index
 from phaselabel.distributed.tasks import Tasks, exclusive_worker
 from phaselabel.graph import Neighbors, nearest_neighbors

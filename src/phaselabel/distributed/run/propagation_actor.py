@@ -10,8 +10,8 @@ from scipy.special import log_softmax
 
 from phaselabel._kernels import spread as kernels
 from phaselabel.distributed.build.block_files import block_file
-from phaselabel.distributed.build.cells import points_file
 from phaselabel.distributed.build.partition import Partition
+from phaselabel.distributed.build.row_cells import points_file
 from phaselabel.distributed.build.row_files import load_rows
 from phaselabel.distributed.build.sharpening import SHARP
 from phaselabel.distributed.folder import Folder

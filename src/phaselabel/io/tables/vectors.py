@@ -1,8 +1,7 @@
-"""A column of lists in, a matrix with a vector per row out; a vector of another length is named by its row."""
+"""A column of lists in, a matrix with a vector per row out; one of another length is named by its row."""
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray

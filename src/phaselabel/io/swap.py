@@ -1,4 +1,4 @@
-"""Two paths in, their contents exchanged in one step where the system can do that."""
+"""Two paths in, their contents swapped in one step where the system can do that."""
 
 import ctypes
 import errno
@@ -8,14 +8,14 @@ from pathlib import Path
 
 #: Linux: paths are relative to the working directory.
 AT_FDCWD = -100
-#: Linux: exchange the two paths.
+#: Linux: swap the two paths.
 RENAME_EXCHANGE = 2
-#: What the kernel answers where it, or the file system, knows no exchange.
+#: What the kernel answers where it, or the file system, cannot swap.
 UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 
 
-def exchange(one: Path, other: Path) -> bool:
-    """Exchange two files or folders, so that each path always has one of them.
+def swap(one: Path, other: Path) -> bool:
+    """Swap two files or folders, so that each path always has one of them.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def exchange(one: Path, other: Path) -> bool:
     Returns
     -------
     bool
-        False, and nothing has changed, where the system or the file system knows no exchange.
+        False, and nothing has changed, where the system or the file system cannot swap.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def exchange(one: Path, other: Path) -> bool:
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name in ("a", "b"):
     ...     _ = (folder / name).write_text(name)
-    >>> done = exchange(folder / "a", folder / "b")
+    >>> done = swap(folder / "a", folder / "b")
     >>> (folder / "a").read_text() == ("b" if done else "a")
     True
     """
