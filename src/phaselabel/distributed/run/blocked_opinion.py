@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from threadpoolctl import threadpool_limits
 
+from phaselabel.distributed.build.cells import points_file
 from phaselabel.distributed.build.gather import scatter_rows
 from phaselabel.distributed.build.partition import Partition, order_file
-from phaselabel.distributed.build.row_cells import points_file
 from phaselabel.distributed.build.row_files import load_rows, stacked
 from phaselabel.distributed.build.sharpening import SHARP
 from phaselabel.distributed.run.actor_group import (
