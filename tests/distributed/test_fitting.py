@@ -50,6 +50,15 @@ def test_the_whole_way_equals_the_local_one_where_neighbours_do(client):
     np.testing.assert_array_equal(model.solution_.height.compute(), expected[1])
 
 
+def test_warnings_point_at_the_line_that_called_fit(client):
+    X = np.concatenate([np.arange(8.0), np.arange(1000.0, 1008.0)])[:, None]
+    labels = np.where(np.arange(16) < 8, np.arange(16) % 2, -1)
+    model = pl.GinzburgLandauClassifier(2, evidence=None, dask_options={"client": client})
+    with pytest.warns(UserWarning, match="rows have no label") as caught:
+        model.fit(da.from_array(X, chunks=(8, 1)), labels)
+    assert {warning.filename for warning in caught if "no label" in str(warning.message)} == {__file__}
+
+
 @pytest.mark.parametrize(("data", "per_class", "seed"), [("digits", 1, 3), ("gaussians", 5, 2)])
 def test_a_flow_whose_class_sizes_drift_is_taken_back_as_the_local_one_is(
     client, digits, data, per_class, seed

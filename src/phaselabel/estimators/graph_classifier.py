@@ -358,19 +358,19 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
             return 0
         return int((~self.graph_.reached(self._labels >= 0)).sum())
 
-    def _warn(self, lost: int, n_rows: int) -> None:
-        """Say what the user should know; called by ``fit``."""
+    def _warn(self, lost: int, n_rows: int, stacklevel: int = 3) -> None:
+        """Say what the user should know; ``stacklevel`` is the distance to the line that called ``fit``."""
         if lost:
             warnings.warn(
                 f"{lost} of {n_rows} rows have no label: none reaches them, because they lie in "
                 f"parts of the graph without a known label. They are returned as {self.unlabeled!r} with "
                 "confidence 0; label one row in each part, or raise n_neighbors.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
         if self.solution_.reason == "limit" and self.tol > 0:
             status = self.solution_.status
-            warnings.warn(f"The flow has not converged. {status}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"The flow has not converged. {status}", ConvergenceWarning, stacklevel=stacklevel)
 
     # -- new rows
 

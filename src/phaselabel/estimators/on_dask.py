@@ -58,7 +58,7 @@ def learn(model: Any, X: Any, fitted: Any) -> None:
     model.n_neighbors_ = fitted.n_neighbors
     model.novel_ = None
     model.transduction_ = fitted.decoded(model.unlabeled, model.abstain_below, model._client)
-    model._warn(fitted.n_unreached, fitted.n_rows)
+    model._warn(fitted.n_unreached, fitted.n_rows, stacklevel=5)
     if loud := model._judge():
         warnings.warn(" ".join(loud), UserWarning, stacklevel=4)
 
