@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from phaselabel.counts import check_count
 from phaselabel.io.atomic import replacing
 from phaselabel.streams import RandomState, generator
 
@@ -123,7 +124,7 @@ def make_swiss_roll(n_per_class: int = 400, *, random_state: RandomState = None)
     >>> make_swiss_roll(4, random_state=0)[0].shape
     (16, 3)
     """
-    _check_count(n_per_class, 0, "n_per_class")
+    check_count(n_per_class, 0, "n_per_class")
     rng = generator(random_state, "points")
     means = np.array([(7.5, 7.5), (7.5, 12.5), (12.5, 7.5), (12.5, 12.5)])
     classes = np.repeat(np.arange(len(means)), n_per_class)
@@ -131,17 +132,12 @@ def make_swiss_roll(n_per_class: int = 400, *, random_state: RandomState = None)
     return np.column_stack([x * np.cos(x), y, x * np.sin(x)]), classes
 
 
-def _check_count(n: Any, least: int, name: str) -> None:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {n!r}.")
-
-
 def _half_circles(
     arcs: list[tuple[float, float, float]], n: int, dimension: int, noise: float, random_state: RandomState
 ) -> Points:
     """Half circles given as (x, y, radius), the lower half where the radius is negative."""
-    _check_count(n, 0, "n_per_class")
-    _check_count(dimension, 2, "dimension")
+    check_count(n, 0, "n_per_class")
+    check_count(dimension, 2, "dimension")
     if not isinstance(noise, Real) or not 0 <= noise < np.inf:
         raise ValueError(f"noise must be a variance, 0 or more; got {noise!r}.")
     rng = generator(random_state, "points")
@@ -199,7 +195,7 @@ def sample_labels(
         kept = rng.choice(len(y), max(1, round(fraction * len(y))), replace=False)
         labels[kept] = y[kept]
         return labels
-    _check_count(n_per_class, 0, "n_per_class")
+    check_count(n_per_class, 0, "n_per_class")
     for k in np.unique(y):
         members = np.flatnonzero(y == k)
         if len(members) < n_per_class:

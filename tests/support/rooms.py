@@ -15,7 +15,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 
 #: The rooms from the ground up: a room may import itself and the rooms before it.
 ROOMS = """
-_kernels streams embedding io graph flow few_labels evidence assess labels distributed estimators
+_kernels counts streams embedding io graph flow few_labels evidence assess labels distributed estimators
 segmentation datasets paper report studio cli __main__
 """.split()
 

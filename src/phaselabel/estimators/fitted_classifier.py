@@ -14,6 +14,7 @@ from phaselabel.assess.hidden import HeldOut, Solver, calibration_from_hidden, h
 from phaselabel.assess.novelty import DOUBT, novelty_remark
 from phaselabel.assess.query import choose_queries
 from phaselabel.assess.verdict import as_html, verdict
+from phaselabel.counts import check_count, is_whole
 from phaselabel.estimators.graph_classifier import GraphClassifier
 from phaselabel.estimators.on_dask import gathered
 from phaselabel.evidence.advice import advice, alarms, doubts
@@ -133,7 +134,7 @@ class FittedClassifier(GraphClassifier):
 
     @property
     def confidence_(self) -> Any:
-        """The probability that each row's label is right; 0 in components without a known label.
+        """The probability that each row's label is right; 0 where a row has no class.
 
         Examples
         --------
@@ -299,11 +300,11 @@ class FittedClassifier(GraphClassifier):
         if (model := self.gathered()) is not self:
             return model.explain(row, n)
         check_is_fitted(self, "solution_")
-        if not _is_whole(row) or not 0 <= row < len(self._labels):
+        if not is_whole(row) or not 0 <= row < len(self._labels):
             raise ValueError(
                 f"row must be a whole number between 0 and {len(self._labels) - 1}; got {row!r}."
             )
-        _check_count(n)
+        check_count(n, 1, "n")
         weight = influences(self.graph_, self._labels >= 0, row)
         first = np.argsort(-weight, kind="stable")[:n]
         total = max(float(weight.sum()), 1e-30)
@@ -338,7 +339,7 @@ class FittedClassifier(GraphClassifier):
         if (model := self.gathered()) is not self:
             return model.query(n)
         check_is_fitted(self, "solution_")
-        _check_count(n)
+        check_count(n, 1, "n")
         sharp = sharpened(self.graph_)
         return choose_queries(sharp, self._labels, self.solution_.arm, len(self.classes_), int(n))
 
@@ -355,7 +356,7 @@ class FittedClassifier(GraphClassifier):
         Returns
         -------
         ndarray of shape (n_rows,)
-            A label for every row.
+            A label for every row, or ``unlabeled``.
 
         Examples
         --------
@@ -410,12 +411,3 @@ class FittedClassifier(GraphClassifier):
         k = shares.shape[1]
         own = np.maximum(self.calibration_(shares.max(axis=1)), 1 / k) if k > 1 else np.ones(len(shares))
         return as_distributions(shares, arm, own)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _check_count(n: Any) -> None:
-    if not _is_whole(n) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from phaselabel.assess.calibration import Calibration
+from phaselabel.counts import is_whole
 from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.evidence.row_models import Curve, Forest, Linear, Scale
 from phaselabel.flow.minimize import Solution
@@ -30,24 +31,24 @@ def check_model(model: Any) -> None:
         A classifier whose learned attributes are from a file.
     """
     n, k = _check_graph(model.graph_), len(model.classes_)
-    _require(_is_array(model.classes_, (k,)) and k > 0, "classes")
+    require(_is_array(model.classes_, (k,)) and k > 0, "classes")
     for labels in (model.classes_, model.transduction_):
-        _require(isinstance(labels, np.ndarray) and _is_readable(labels), "classes")
-    _require(isinstance(model.solution_, Solution), "solution")
+        require(isinstance(labels, np.ndarray) and _is_readable(labels), "classes")
+    require(isinstance(model.solution_, Solution), "solution")
     checked_state(model.solution_, n, k, "its solution")
-    _require(_is_class_numbers(model.solution_.arm, n, k), "solution")
-    _require(_is_array(model.solution_.height, (n,), "f"), "solution")
-    _require(isinstance(model.solution_.energy, np.ndarray), "energy")
-    _require(_is_class_numbers(model._labels, n, k), "labels")
-    _require(len(model.transduction_) == n, "transduction")
+    require(_is_class_numbers(model.solution_.arm, n, k), "solution")
+    require(_is_array(model.solution_.height, (n,), "f"), "solution")
+    require(isinstance(model.solution_.energy, np.ndarray), "energy")
+    require(_is_class_numbers(model._labels, n, k), "labels")
+    require(len(model.transduction_) == n, "transduction")
     novel = getattr(model, "novel_", None)
-    _require(novel is None or _is_array(novel, (n,), "b"), "far rows")
+    require(novel is None or _is_array(novel, (n,), "b"), "far rows")
     _check_rows(model, n)
     calibrations = getattr(model, "_calibrated", [])
-    _require(isinstance(calibrations, list), "calibration")
+    require(isinstance(calibrations, list), "calibration")
     for calibration in calibrations:
-        _require(isinstance(calibration, Calibration), "calibration")
-        _require(_is_finite(calibration.base) and _is_finite(calibration.slope), "calibration")
+        require(isinstance(calibration, Calibration), "calibration")
+        require(_is_finite(calibration.base) and _is_finite(calibration.slope), "calibration")
     if hasattr(model, "abstain_below"):
         model._check_abstention()
     opinion = getattr(model, "_believed", None)
@@ -58,11 +59,11 @@ def check_model(model: Any) -> None:
 def _check_graph(graph: Any) -> int:
     """The number of vertices of a graph whose weights are finite and not negative."""
     weights = graph.weights
-    _require(isinstance(graph, Graph) and isinstance(weights, sparse.csr_array), "graph")
+    require(isinstance(graph, Graph) and isinstance(weights, sparse.csr_array), "graph")
     n = int(weights.shape[0])
-    _require(weights.shape == (n, n) and n > 0 and weights.dtype in (np.float32, np.float64), "graph")
+    require(weights.shape == (n, n) and n > 0 and weights.dtype in (np.float32, np.float64), "graph")
     if weights.nnz:
-        _require(bool(weights.data.min() >= 0 and weights.data.max() < np.inf), "weights")
+        require(bool(weights.data.min() >= 0 and weights.data.max() < np.inf), "weights")
     return n
 
 
@@ -70,37 +71,35 @@ def _check_rows(model: Any, n: int) -> None:
     """The fitted rows, where there are any, and a local scale for every one of them."""
     rows, tau = model._fit_X, model._tau
     if model.affinity == "precomputed":
-        _require(rows is None, "rows")
+        require(rows is None, "rows")
         return
-    _require(_is_array(tau, (n,), "f"), "local scales")
-    _require(bool(tau.min() >= 0 and tau.max() < np.inf), "local scales")
+    require(_is_array(tau, (n,), "f"), "local scales")
+    require(bool(tau.min() >= 0 and tau.max() < np.inf), "local scales")
     asked, used = model._n_neighbors(n), getattr(model, "n_neighbors_", None)
-    _require(used is None or (_is_whole(used) and 1 <= used < n), "neighbours")
+    require(used is None or (is_whole(used) and 1 <= used < n), "neighbours")
     check_scale_neighbor(model.scale_neighbor, used or asked)
     if model.affinity == "precomputed_nearest_neighbors":
-        _require(rows is None, "rows")
+        require(rows is None, "rows")
         return
-    _require(model.affinity == "nearest_neighbors", "affinity")
-    _require(isinstance(rows, np.ndarray | sparse.csr_array), "rows")
-    _require(rows.shape == (n, model.n_features_in_), "rows")
-    _require(rows.dtype in (np.float32, np.float64, np.uint8), "rows")
+    require(model.affinity == "nearest_neighbors", "affinity")
+    require(isinstance(rows, np.ndarray | sparse.csr_array), "rows")
+    require(rows.shape == (n, model.n_features_in_), "rows")
+    require(rows.dtype in (np.float32, np.float64, np.uint8), "rows")
 
 
 def _check_opinion(opinion: Any, n: int, k: int, n_features: int) -> None:
     """What is believed of the rows, and the models of the rows that new rows are shown to."""
     what = "evidence"
-    _require(isinstance(opinion, Opinion) and isinstance(opinion.choice, Choice), what)
+    require(isinstance(opinion, Opinion) and isinstance(opinion.choice, Choice), what)
     for table in (opinion.probabilities, opinion.confidence, opinion.graph_logits):
-        _require(_is_array(table, (n, k), "f") and bool(np.isfinite(table).all()), what)
-    _require(_is_array(opinion.offsets, (k,), "f") and bool(np.isfinite(opinion.offsets).all()), what)
+        require(_is_array(table, (n, k), "f") and bool(np.isfinite(table).all()), what)
+    require(_is_array(opinion.offsets, (k,), "f") and bool(np.isfinite(opinion.offsets).all()), what)
     m = len(opinion.hidden_rows)
-    _require(
-        _is_class_numbers(opinion.hidden_rows, m, n) and (m == 0 or opinion.hidden_rows.min() >= 0), what
-    )
-    _require(_is_array(opinion.hidden_probabilities, (m, k), "f"), what)
-    _require(_is_finite(opinion.voice) and _is_whole(opinion.n_folds), what)
-    _require(len(opinion.models) == len(opinion.model_weights), what)
-    _require(all(_is_finite(weight) for weight in opinion.model_weights), what)
+    require(_is_class_numbers(opinion.hidden_rows, m, n) and (m == 0 or opinion.hidden_rows.min() >= 0), what)
+    require(_is_array(opinion.hidden_probabilities, (m, k), "f"), what)
+    require(_is_finite(opinion.voice) and is_whole(opinion.n_folds), what)
+    require(len(opinion.models) == len(opinion.model_weights), what)
+    require(all(_is_finite(weight) for weight in opinion.model_weights), what)
     if opinion.scale is not None:
         _check_scale(opinion.scale, n_features)
     for model in opinion.models:
@@ -108,44 +107,44 @@ def _check_opinion(opinion: Any, n: int, k: int, n_features: int) -> None:
 
 
 def _check_scale(scale: Any, n_features: int) -> None:
-    _require(isinstance(scale, Scale) and _is_finite(scale.factor) and scale.factor > 0, "scale")
-    _require(_is_array(scale.mean, (n_features,), "f") or _is_array(scale.mean, (0,), "f"), "scale")
-    _require(bool(np.isfinite(scale.mean).all()), "scale")
+    require(isinstance(scale, Scale) and _is_finite(scale.factor) and scale.factor > 0, "scale")
+    require(_is_array(scale.mean, (n_features,), "f") or _is_array(scale.mean, (0,), "f"), "scale")
+    require(bool(np.isfinite(scale.mean).all()), "scale")
 
 
 def _check_row_model(model: Any, k: int, n_features: int) -> None:
     if isinstance(model, Forest):
         check_forest(model, k, n_features)
     elif isinstance(model, Linear):
-        _require(_is_array(model.coef, (k, n_features), "f"), "line")
-        _require(_is_array(model.intercept, (k,), "f"), "line")
-        _require(_is_moderate(model.coef) and _is_moderate(model.intercept), "line")
+        require(_is_array(model.coef, (k, n_features), "f"), "line")
+        require(_is_array(model.intercept, (k,), "f"), "line")
+        require(_is_moderate(model.coef) and _is_moderate(model.intercept), "line")
     else:
-        _require(isinstance(model, Curve), "models of the rows")
+        require(isinstance(model, Curve), "models of the rows")
         m, width = model.landmarks.shape
         expected = model.directions.shape[1] if model.directions.size else n_features
-        _require(width == expected and _is_array(model.coef, (m, k), "f"), "curve")
-        _require(_is_array(model.mean, (k,), "f"), "curve")
+        require(width == expected and _is_array(model.coef, (m, k), "f"), "curve")
+        require(_is_array(model.mean, (k,), "f"), "curve")
         parts = (model.landmarks, model.directions, model.coef, model.mean)
-        _require(all(_is_moderate(part) for part in parts), "curve")
+        require(all(_is_moderate(part) for part in parts), "curve")
 
 
 def check_forest(forest: Forest, k: int, n_features: int) -> None:
     """Every child comes after its parent, so each walk ends; every column exists."""
     n = len(forest.feature)
-    _require(n > 0 and len(forest.roots) > 0, "trees")
+    require(n > 0 and len(forest.roots) > 0, "trees")
     for nodes in (forest.left, forest.right, forest.feature):
-        _require(_is_array(nodes, (n,), "i"), "trees")
-    _require(_is_array(forest.roots, (len(forest.roots),), "i"), "trees")
-    _require(bool(forest.roots.min() >= 0 and forest.roots.max() < n), "trees")
+        require(_is_array(nodes, (n,), "i"), "trees")
+    require(_is_array(forest.roots, (len(forest.roots),), "i"), "trees")
+    require(bool(forest.roots.min() >= 0 and forest.roots.max() < n), "trees")
     inner = np.flatnonzero(forest.left >= 0)
     for children in (forest.left[inner], forest.right[inner]):
-        _require(bool((children > inner).all() and (children < n).all()), "trees")
+        require(bool((children > inner).all() and (children < n).all()), "trees")
     columns = forest.feature[inner]
-    _require(bool((columns >= 0).all() and (columns < n_features).all()), "trees")
-    _require(_is_array(forest.threshold, (n,), "f"), "trees")
-    _require(_is_array(forest.value, (n, k), "f") and bool(np.isfinite(forest.value).all()), "trees")
-    _require(bool((forest.value >= 0).all()), "trees")
+    require(bool((columns >= 0).all() and (columns < n_features).all()), "trees")
+    require(_is_array(forest.threshold, (n,), "f"), "trees")
+    require(_is_array(forest.value, (n, k), "f") and bool(np.isfinite(forest.value).all()), "trees")
+    require(bool((forest.value >= 0).all()), "trees")
 
 
 def _is_array(value: Any, shape: tuple[int, ...], kind: str = "") -> bool:
@@ -171,14 +170,11 @@ def _is_class_numbers(arm: Any, n: int, k: int) -> bool:
     return _is_array(arm, (n,), "i") and (n == 0 or bool(arm.min() >= -1 and arm.max() < k))
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _is_finite(value: Any) -> bool:
-    return (_is_whole(value) or isinstance(value, float | np.floating)) and bool(np.isfinite(value))
+    return (is_whole(value) or isinstance(value, float | np.floating)) and bool(np.isfinite(value))
 
 
-def _require(sound: bool, what: str) -> None:
+def require(sound: bool, what: str) -> None:
+    """Refuse a model, naming the part that is not sound."""
     if not sound:
         raise ValueError(f"its {what} and its other parts don't fit together")

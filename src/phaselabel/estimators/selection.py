@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.counts import check_count
 from phaselabel.labels import encode
 
 
@@ -28,8 +29,7 @@ class LabeledFold:
     """
 
     def __init__(self, n_splits: int = 5, *, unlabeled: Any = -1) -> None:
-        if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer) or n_splits < 2:
-            raise ValueError(f"n_splits must be a whole number of at least 2; got {n_splits!r}.")
+        check_count(n_splits, 2, "n_splits")
         self.n_splits, self.unlabeled = n_splits, unlabeled
 
     def _dealt_out(self, y: Any) -> NDArray[np.int32]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from phaselabel.counts import check_count
 from phaselabel.flow.energy import check_epsilon
 
 
@@ -91,8 +92,7 @@ class FlowSettings:
         if not (_is_number(tol) and 0 <= tol <= 1):
             raise ValueError(f"tol must be a number between 0 and 1; got {tol!r}.")
         for name, value in (("max_iter", self.max_iter), ("every", self.every)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
+            check_count(value, 1, name)
 
     @property
     def stages(self) -> list[tuple[float, int]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from phaselabel.counts import check_count
 from phaselabel.graph.bridges import Bridges, components_of, join_components
 from phaselabel.graph.dense_search import DenseSearch
 from phaselabel.graph.exact_search import exact_by_metric, exact_sparse, nearest_outside, sparse_memory
@@ -382,8 +383,7 @@ def _for_metric(X: Any, name: str) -> Any:
 
 def check_n_neighbors(n_neighbors: int, n_points: int, itself: bool = True) -> None:
     """Refuse a number of neighbours that the points cannot give."""
-    if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer) or n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be a whole number of at least 1; got {n_neighbors!r}.")
+    check_count(n_neighbors, 1, "n_neighbors")
     if n_neighbors > n_points - itself:
         raise ValueError(
             f"n_neighbors={n_neighbors} must be smaller than the number of rows, n_samples = {n_points}; "

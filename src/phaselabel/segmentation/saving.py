@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import phaselabel
-from phaselabel.estimators.model_checks import check_forest
+from phaselabel.estimators.model_checks import check_forest, require
 from phaselabel.estimators.saving import load_with_extra
 from phaselabel.evidence.row_models import Forest
 from phaselabel.io.archive import Archive, Refused, content_errors, write_archive
@@ -99,14 +99,14 @@ def _segmenter(archive: Archive) -> Any:
     learned = archive.decode(archive.manifest["learned"])
     numbers = [int(number) for number in learned["numbers"]]
     k = len(numbers)
-    _require(k > 1 and sorted(set(numbers)) == numbers and numbers[0] > 0, "classes")
-    _require(len(learned["names"]) == k == len(learned["colors"]), "classes")
+    require(k > 1 and sorted(set(numbers)) == numbers and numbers[0] > 0, "classes")
+    require(len(learned["names"]) == k == len(learned["colors"]), "classes")
     model.classes_ = {number: str(name) for number, name in zip(numbers, learned["names"])}
     model._colors = {n: _color(color) for n, color in zip(numbers, learned["colors"])}
     model.choice_ = {str(name): float(value) for name, value in learned["choice"].items()}
     model._volume = bool(learned["volume"])
     model._cell, model._n_bands = int(learned["cell"]), int(learned["n_bands"])
-    _require(model._cell > 0 and model._n_bands > 0, "cells")
+    require(model._cell > 0 and model._n_bands > 0, "cells")
     model._scale, model._made_model = learned["scale"], learned["model"]
     _check_scale(model._scale)
     _check_cell_model(model._made_model, k, model._n_bands)
@@ -116,37 +116,32 @@ def _segmenter(archive: Archive) -> Any:
 
 def _color(values: Any) -> tuple[int, int, int]:
     red, green, blue = (int(value) for value in values)
-    _require(all(0 <= value <= 255 for value in (red, green, blue)), "colours")
+    require(all(0 <= value <= 255 for value in (red, green, blue)), "colours")
     return red, green, blue
 
 
 def _check_scale(scale: Any) -> None:
-    _require(isinstance(scale, BandScale) and isinstance(scale.dtype, str), "scale")
+    require(isinstance(scale, BandScale) and isinstance(scale.dtype, str), "scale")
     for part in (scale.offset, scale.gain):
-        _require(isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind == "f", "scale")
-        _require(bool(np.isfinite(part).all()), "scale")
-    _require(len(scale.offset) == len(scale.gain), "scale")
+        require(isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind == "f", "scale")
+        require(bool(np.isfinite(part).all()), "scale")
+    require(len(scale.offset) == len(scale.gain), "scale")
 
 
 def _check_cell_model(model: Any, k: int, n_bands: int) -> None:
-    _require(isinstance(model, CellModel) and isinstance(model.looks, Looks), "models")
+    require(isinstance(model, CellModel) and isinstance(model.looks, Looks), "models")
     rows, classes, looks = model.rows, model.classes, model.looks
-    _require(isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype == np.float32, "rows")
-    _require(isinstance(classes, np.ndarray) and classes.shape == rows.shape[:1], "rows")
-    _require(classes.dtype.kind == "i" and model.n_classes == k, "rows")
-    _require(len(classes) > 0 and classes.min() >= 0 and classes.max() < k, "rows")
-    _require(isinstance(looks.patch, int) and 0 < looks.patch < 1000 and looks.patch % 2 == 1, "looks")
+    require(isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype == np.float32, "rows")
+    require(isinstance(classes, np.ndarray) and classes.shape == rows.shape[:1], "rows")
+    require(classes.dtype.kind == "i" and model.n_classes == k, "rows")
+    require(len(classes) > 0 and classes.min() >= 0 and classes.max() < k, "rows")
+    require(isinstance(looks.patch, int) and 0 < looks.patch < 1000 and looks.patch % 2 == 1, "looks")
     components = isinstance(looks.directions, np.ndarray) and looks.directions.ndim == 2
-    _require(components and looks.directions.shape[0] in (0, n_bands), "looks")
-    _require(isinstance(looks.mean, np.ndarray) and len(looks.mean) == looks.directions.shape[0], "looks")
+    require(components and looks.directions.shape[0] in (0, n_bands), "looks")
+    require(isinstance(looks.mean, np.ndarray) and len(looks.mean) == looks.directions.shape[0], "looks")
     probe = looks.scales(looks.bands(np.zeros((2, 2, n_bands), np.float32)))
-    _require(probe.shape[1] == rows.shape[1], "looks")
-    _require(isinstance(model.forests, list) and len(model.forests) > 0, "trees")
+    require(probe.shape[1] == rows.shape[1], "looks")
+    require(isinstance(model.forests, list) and len(model.forests) > 0, "trees")
     for forest in model.forests:
-        _require(isinstance(forest, Forest), "trees")
+        require(isinstance(forest, Forest), "trees")
         check_forest(forest, k, rows.shape[1])
-
-
-def _require(sound: bool, what: str) -> None:
-    if not sound:
-        raise ValueError(f"its {what} and its other parts don't fit together")

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from phaselabel.assess.query import choose_queries
 from phaselabel.assess.verdict import as_html
+from phaselabel.counts import check_count
 from phaselabel.flow.minimize import Solution
 from phaselabel.graph import Graph
 from phaselabel.segmentation import export
@@ -165,8 +166,7 @@ class Segmentation:
         >>> result.suggest_marks(1).shape
         (1, 2)
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"n must be a whole number of at least 1; got {n!r}.")
+        check_count(n, 1, "n")
         # Vertices of other images count as known: only those of this image are chosen.
         others = np.ones(self.graph.n_vertices, bool)
         others[self._vertices] = False

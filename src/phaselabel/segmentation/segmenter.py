@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from phaselabel.counts import check_count
 from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import State
 from phaselabel.segmentation import saving
@@ -386,9 +387,7 @@ class Segmenter:
 
     def _check(self) -> None:
         check_patch(self.patch, self.position)
-        limit = self.max_pixels
-        if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 4:
-            raise ValueError(f"max_pixels must be a whole number of at least 4; got {limit!r}.")
+        check_count(self.max_pixels, 4, "max_pixels")
         if self.color not in ("auto", "lab", "bands"):
             raise ValueError(f"color must be 'auto', 'lab' or 'bands'; got {self.color!r}.")
         if self.evidence not in ("auto", None):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from phaselabel._kernels.flow import TALLY
+from phaselabel.counts import is_whole
 from phaselabel.distributed.run.actor_group import ActorGroup
 
 log = logging.getLogger(__name__)
@@ -152,5 +153,5 @@ class RemoteRows:
 
 def check_sweeps_per_round(given: Any) -> None:
     """Refuse a value that is neither "auto" nor a number of sweeps."""
-    if given != "auto" and (isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1):
+    if given != "auto" and not (is_whole(given) and given >= 1):
         raise ValueError(f"sweeps_per_round must be 'auto' or a whole number of at least 1; got {given!r}.")
