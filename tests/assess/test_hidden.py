@@ -88,7 +88,7 @@ def test_the_interval_is_wilsons_for_the_labels_that_are_independent(right, expe
 
 
 def test_the_interval_is_narrower_where_fewer_of_the_labels_are_hidden():
-    """Ten hidden labels of a hundred, told 98 others, say more than ten of ten that are told 8."""
+    """Ten hidden labels of a hundred, shown 98 others, say more than ten of ten that are shown 8."""
     from phaselabel.assess.hidden import HeldOut
 
     given = np.zeros(10, np.int32)

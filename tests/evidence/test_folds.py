@@ -16,9 +16,9 @@ def test_folds_hide_each_label_once_and_keep_every_class(seed, n_classes, n):
     together = np.concatenate(hidden) if hidden else np.zeros(0, int)
     assert len(np.unique(together)) == len(together) == len(folds.judged)
     for turn in range(folds.n_hidden):
-        assert set(np.unique(labels[folds.told(turn)])) == set(np.unique(labels[labels >= 0]))
+        assert set(np.unique(labels[folds.shown_rows(turn)])) == set(np.unique(labels[labels >= 0]))
         assert (folds.shown(turn)[folds.hidden(turn)] == -1).all()
-    np.testing.assert_array_equal(folds.told(folds.n_hidden), np.flatnonzero(labels >= 0))
+    np.testing.assert_array_equal(folds.shown_rows(folds.n_hidden), np.flatnonzero(labels >= 0))
 
 
 def test_enough_is_enough():

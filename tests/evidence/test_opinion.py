@@ -62,6 +62,7 @@ def test_citations_and_words(data_home):
     assert accuracy(both, y, labels) > 77
     assert accuracy(both, y, labels) > accuracy(alone, y, labels) + 5
     assert both.choice_.graph == "given"
+    assert str(both.choice_).startswith("flow on the given graph; strongest experts: ")
 
 
 def test_a_classifier_or_its_probabilities_can_be_evidence(digits):

@@ -11,7 +11,7 @@ def test_a_bad_graph_is_reported_in_words():
     X, _, labels = two_gaussians(0)
     with pytest.warns(UserWarning, match="only 6.% of the edges between known labels"):
         model = GinzburgLandauClassifier(evidence=None).fit(X, labels)
-    assert any("hubs with up to" in remark for remark in model.remarks_)
+    assert any("crowded rows with up to" in remark for remark in model.remarks_)
 
 
 def test_a_good_graph_gets_no_remark(digits, recwarn):

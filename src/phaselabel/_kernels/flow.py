@@ -76,7 +76,8 @@ def _vote(i, indptr, indices, weights, state, here, epsilon, opinions, ballot): 
 
     ``ballot`` holds zeros, before and after, for "no class" and for every class: a neighbour at the hub adds
     nothing, and need not be told from the others. Votes only add up, so the first class to reach the highest
-    total wins; a tie goes to the neighbour that comes first, not to the class with the smallest number.
+    total wins. Evidence is counted first, from class 0 on, then the label, then the neighbours in their
+    order: a tie goes to the class that got there earlier in this count.
     """
     number = ballot.dtype.type
     winner = np.int32(state[i].arm)
@@ -273,7 +274,7 @@ def partial_sweep(  # type: ignore[no-untyped-def]
 
 @kernel(parallel=True)
 def accept(indptr, indices, weights, state, rows, fresh, blocks, awake):  # type: ignore[no-untyped-def]
-    """Let ``rows`` take their ``fresh`` states, and mark who is awake then; ``fresh`` has the old ones."""
+    """Let ``rows`` take their ``fresh`` states, mark what the next step visits; the old ones go there."""
     for b in nb.prange(blocks.size - 1):
         for a in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
             i = rows[a]

@@ -1,1 +1,1 @@
-"""How good an answer is: votes, calibration, suspects, explanations, what to label next."""
+"""How good an answer is: calibration, hidden labels, verdict, suspects, novelty, explanations, questions."""

@@ -66,7 +66,7 @@ def confidence(
     calibration: Calibration | None,
     n_classes: int,
 ) -> NDArray[np.float64]:
-    """The probability that each row's label is right; 0 in components without a known label.
+    """The probability that each row's label is right; 0 where a row has no class.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The command line: arguments in, files and printed lines out; one module per command.
+"""The command line: arguments in, files and printed lines out; a module per command, and what they share.
 
 The module of a command has two functions. ``add_arguments(parser)`` must be quick. ``run(arguments)`` imports
 what it needs and returns an exit code or None. Errors that a user can cause are raised as ``ValueError`` or

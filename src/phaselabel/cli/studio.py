@@ -1,8 +1,9 @@
 """Label by drawing or by answering, on a page in your browser.
 
 A picture is opened for drawing: draw a few strokes, and the whole picture is segmented. A table, an array or
-a folder of pictures is opened for answering: answer the next best question, and all items are labelled. Every
-action is saved in a project file beside the source; open the source again to continue.
+a folder of pictures is opened for answering: answer the next best question, and all items are labelled. With
+--mode drawing the pictures of a folder are segmented by one model. Every action is saved in a project file,
+beside the source unless --project names another; open the source again to continue.
 """
 
 import argparse

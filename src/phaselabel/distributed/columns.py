@@ -1,6 +1,7 @@
 """A table in parts in; what its columns hold, its labels and its features out, found by the workers.
 
-A :class:`~phaselabel.io.tables.Recipe` decides here what it decides on one machine, from the same numbers.
+A :class:`~phaselabel.io.tables.Recipe` decides here what it decides on one machine, from the same numbers;
+only the sums over vectors are added up in another order.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ COLUMN_SHARE = 0.5
 
 
 def survey(source: Source, skip: Sequence[str], tasks: Tasks) -> tuple[dict[str, Column], int]:
-    """Read every column once; see :func:`phaselabel.io.tables.survey`."""
+    """Read every column once, in the first part if all are alike; see :func:`phaselabel.io.tables.survey`."""
     names = [name for name in source.names if name not in skip]
     parts = source.parts[:1] if source.alike else source.parts
     observed = tasks.run("looking", _observed, [(part, names) for part in parts])

@@ -18,9 +18,9 @@ from phaselabel.distributed.folder import file_system, is_address, local_copy
 from phaselabel.io.tables import ArrayTable, ParquetTable, Table, found_columns, found_names
 from phaselabel.io.tables.columnar import arrays_of
 
-#: Rows of a part at most.
+#: Rows of a part at most, unless one row group of Parquet or one chunk of Zarr has more.
 PART_ROWS = 250_000
-#: Bytes of a part at most.
+#: Bytes of a part at most, with the same exceptions.
 PART_BYTES = 2**24
 
 

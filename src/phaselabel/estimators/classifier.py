@@ -14,7 +14,7 @@ from phaselabel.estimators.on_dask import fit_on_dask
 from phaselabel.estimators.start import agreeing, is_automatic, policy_and_start
 from phaselabel.evidence.believing import believe
 from phaselabel.evidence.given import checked_given
-from phaselabel.evidence.opinion import Opinion
+from phaselabel.evidence.opinion import GIVEN, Opinion
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, Policy
 from phaselabel.few_labels.solve import Problem, solve
@@ -25,9 +25,6 @@ from phaselabel.graph import Graph, Neighbors
 from phaselabel.graph.foreign import as_graph
 from phaselabel.graph.rungs import RUNGS, USUAL_RUNG, longest_rung, nearest, rungs
 from phaselabel.labels import encode
-
-#: The name of a graph that is given.
-GIVEN = "given"
 
 
 class GinzburgLandauClassifier(FittedClassifier):
@@ -69,10 +66,11 @@ class GinzburgLandauClassifier(FittedClassifier):
         so do probabilities, one column per class in sorted order, with rows of NaN where there is no
         opinion. None: the graph alone. With an ``init`` that is a start of the flow, "auto" means None.
     init : {"auto", "hub", "random"}, fitted classifier, State or Solution, default="auto"
-        Where the flow starts. "auto" starts from the evidence; without evidence it spreads at most 50 labels
-        per class over the graph first, and starts from the hub where there are more and the graph is good. A
-        fitted classifier of the same rows is a warm start: "auto", but the flow starts from the earlier
-        answer where the new labels don't contradict it. It may save sweeps; the labels are those of "auto".
+        Where the flow starts. "auto" starts from the evidence; without evidence it spreads the labels over
+        the graph first if there are at most 50 per class on average, and starts from the hub if there are
+        more. A fitted classifier of the same rows is a warm start: "auto", but the flow starts from the
+        earlier answer where the new labels don't contradict it. It may save sweeps; the labels are those of
+        "auto".
     step : "auto" or float, default="auto"
         Time step; with "auto" the energy is proved not to rise while no row changes class.
     max_iter : int, default=2000
@@ -80,8 +78,9 @@ class GinzburgLandauClassifier(FittedClassifier):
     tol : float, default=1e-4
         When labels count as quiet and the energy as flat; 0 never stops early.
     class_sizes : "estimate", proportions, (low, high) pairs, or a dict of either, default="estimate"
-        What is known of the classes' sizes, in the order of ``classes_`` or by name. Sizes that are not
-        given are estimated, see ``class_sizes_``; label counts are never taken for them.
+        What is known of the classes' sizes, in the order of ``classes_`` or by name. With evidence, sizes
+        that are not given are estimated; without it a spread is pulled softly towards equal sizes. Label
+        counts are never taken for them.
     abstain_below : float, optional
         Rows and predictions of lower confidence are returned as ``unlabeled``.
     unlabeled : object, default=-1
@@ -104,7 +103,7 @@ class GinzburgLandauClassifier(FittedClassifier):
         A label for every row; ``unlabeled`` below ``abstain_below`` and, without models of the rows, in
         components without a known label.
     confidence_ : ndarray of shape (n_samples,)
-        The probability that each label is right, by labels that were held back; 0 where no label reaches.
+        The probability that each label is right, by labels that were held back; 0 where a row has no class.
     choice_ : Choice or None
         What was chosen (weights of the experts, number of neighbours, class sizes), from what, and how many
         hidden labels the rows, the graph and both together found; None without evidence.
@@ -124,8 +123,9 @@ class GinzburgLandauClassifier(FittedClassifier):
     n_iter_ : int
         The number of sweeps made.
     converged_ : bool
-        Whether labels are quiet and the energy is flat. Where it is false ``solution_.reason`` says why:
-        after a spread, or where class sizes drifted, the flow is cut short on purpose.
+        Whether labels are quiet and the energy is flat, or the energy has not fallen for 30 sweeps though
+        some rows still move. Where it is false ``solution_.reason`` says why: after a spread, or where class
+        sizes drifted, the flow is cut short on purpose.
     solution_ : Solution
         The whole answer of the flow, with the name of the policy it was solved by.
     graph_ : Graph

@@ -1,4 +1,4 @@
-"""Rows or graphs and told labels in, experts that give log-probabilities of any row out."""
+"""Rows or graphs and the labels that are shown in, experts that give log-probabilities of any row out."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -141,7 +141,7 @@ class RowExperts:
         return np.asarray(model.log_probabilities(self._X if rows is None else self._X[rows]), np.float32)
 
     def _fit(self, name: str, fit: Fit, turn: int) -> Any:
-        known, labels = self._folds.told(turn), self._folds.labels
+        known, labels = self._folds.shown_rows(turn), self._folds.labels
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few labels, few iterations: hidden labels judge the model
             model = fit(self._X[known], labels[known], self._folds.n_classes, turn)
@@ -157,7 +157,7 @@ def ask_given(probabilities: NDArray[np.floating[Any]], turn: int, rows: NDArray
 
 
 def _given(model: Any, X: Any, y: NDArray[np.integer[Any]], n_classes: int, turn: int) -> Shares:
-    """A user's classifier, fitted to told rows."""
+    """A user's classifier, fitted to the rows whose labels are shown."""
     from sklearn.base import clone
 
     fitted = clone(model).fit(X, y)

@@ -70,8 +70,8 @@ class Folds:
         """One turn for every hidden fold, and the last one with all labels."""
         return range(self.n_hidden + 1)
 
-    def told(self, turn: int) -> NDArray[np.intp]:
-        """The labelled rows that are told in a turn."""
+    def shown_rows(self, turn: int) -> NDArray[np.intp]:
+        """The rows whose labels are shown in a turn."""
         return self.known[self.fold != turn] if turn < self.n_hidden else self.known
 
     def hidden(self, turn: int) -> NDArray[np.intp]:
@@ -81,7 +81,7 @@ class Folds:
     def shown(self, turn: int) -> NDArray[np.int32]:
         """The labels of a turn, -1 where hidden or not known."""
         labels = np.full(len(self.labels), -1, np.int32)
-        rows = self.told(turn)
+        rows = self.shown_rows(turn)
         labels[rows] = self.labels[rows]
         return labels
 

@@ -6,8 +6,8 @@ import numpy as np
 def interval_of(share: float, n_hidden: int, n_told: float, z: float = 1.96) -> tuple[float, float]:
     """Wilson's interval of a share, 95 % by default, of as many labels as are independent.
 
-    The turns share most of the labels that they are told, so their errors go together. Their variance is
-    (1/J + m/t) / (1/J) times that of J independent turns, where each hides m labels and is told t.
+    The turns share most of the labels that they are shown, so their errors go together. Their variance is
+    (1/J + m/t) / (1/J) times that of J independent turns, where each hides m labels and is shown t.
     Nadeau, Bengio: *Inference for the generalization error* (2003).
 
     Parameters
@@ -17,7 +17,7 @@ def interval_of(share: float, n_hidden: int, n_told: float, z: float = 1.96) -> 
     n_hidden : int
         The number of labels that were hidden, in all turns together.
     n_told : float
-        The number of labels that are told in a turn.
+        The number of labels that are shown in a turn.
     z : float, default=1.96
         Standard errors on either side.
 

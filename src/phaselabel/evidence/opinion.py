@@ -17,6 +17,9 @@ from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.flow.star import LEAF, State
 from phaselabel.graph import Graph
 
+#: The name of a graph that is given, not made from neighbours.
+GIVEN = "given"
+
 #: Half of the classes need this many labels before class sizes are estimated: a jackknife over two folds is
 #: often sure and wrong.
 LEAST_FOR_SIZES = 3
@@ -55,7 +58,8 @@ class Choice:
     def __str__(self) -> str:
         strongest = sorted(self.weights.items(), key=lambda item: -item[1])[:3]
         listed = ", ".join(f"{name} {weight:.2f}" for name, weight in strongest if weight > 0)
-        return f"flow on the graph of {self.graph} neighbours; strongest experts: {listed}"
+        graph = "given graph" if self.graph == GIVEN else f"graph of {self.graph} neighbours"
+        return f"flow on the {graph}; strongest experts: {listed}"
 
 
 @dataclass(frozen=True, eq=False)

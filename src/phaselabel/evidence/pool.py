@@ -166,7 +166,7 @@ class Figures:
     n_hidden : int
         The number of labels that were hidden in turn.
     n_told : float
-        The number of labels that were told in a turn, on average.
+        The number of labels that were shown in a turn, on average.
     """
 
     rows: float | None
@@ -177,7 +177,7 @@ class Figures:
 
     @classmethod
     def of(cls, tables: Table, kinds: list[str], folds: Folds, together: Table) -> "Figures":
-        """Judge experts by labels that they were not told; every class counts the same."""
+        """Judge experts by labels that they were not shown; every class counts the same."""
         y = folds.labels[folds.judged]
         if not len(y):
             return cls(None, None, None, 0)

@@ -1,4 +1,4 @@
-"""A graph and told labels in, log-probabilities by what walks from the labels reach out."""
+"""A graph and the labels that are shown in, log-probabilities by what walks from the labels reach out."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,21 +38,21 @@ PERSISTENCE = 0.9
 #: Steps of such a walk.
 CARRY_STEPS = 15
 
-#: Trust μ in the labels that are told, in the graph's own solution.
+#: Trust μ in the labels that are shown, in the graph's own solution.
 FIDELITY = 30.0
 
 
 def harmonic(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
-    """Every row the mean of its neighbours, told rows fixed: where a walk first meets a label.
+    """Every row the mean of its neighbours, labelled rows fixed: where a walk first meets a label.
 
     Solved by conjugate gradients in the symmetric variables D^½ u, one column per class.
     """
-    n, told = len(labels), np.flatnonzero(labels >= 0)
+    n, shown = len(labels), np.flatnonzero(labels >= 0)
     root = np.sqrt(graph.degrees).astype(np.float32)[:, None]
     known = padded(np.zeros((n, n_classes), np.float32))
-    known[told, labels[told]] = root[told, 0]
+    known[shown, labels[shown]] = root[shown, 0]
     free, residual = np.ones((n, 1), np.float32), np.empty_like(known)
-    free[told] = 0
+    free[shown] = 0
     multiply = product_with(graph)
     multiply(known, residual)
     residual *= free
@@ -82,16 +82,16 @@ def spread_votes(
 
 
 def carried(graph: Graph, labels: NDArray[np.int32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What the rows say, carried along a graph that is not made from them; told rows are fixed."""
-    told = labels >= 0
+    """What the rows say, carried along a graph that is not made from them; labelled rows are fixed."""
+    shown = labels >= 0
     base = np.exp(log_softmax(rows, axis=1)).astype(np.float32)
-    base[told] = np.eye(base.shape[1], dtype=np.float32)[labels[told]]
+    base[shown] = np.eye(base.shape[1], dtype=np.float32)[labels[shown]]
     indptr, indices, _ = graph.csr
     table, other = base.copy(), np.empty_like(base)
     for _ in range(CARRY_STEPS):
         kernels.multiply(indptr, indices, graph.walk, table, other)
         table = np.float32(PERSISTENCE) * other + np.float32(1 - PERSISTENCE) * base
-        table[told] = base[told]
+        table[shown] = base[shown]
     return np.log(table + DOUBT / base.shape[1])
 
 

@@ -26,8 +26,9 @@ class ClassSizes:
     """The proportion of every class lies between ``low`` and ``high``; ``strength`` says how strictly.
 
     Proportions are counted among all rows, or among ``sample`` of them if that is not None.
-    Outside its interval a class feels the pressure ``-strength · log(size / nearest bound)``. The labelling
-    that answers to it maximises ``Σ_i share + strength · n · entropy``-like gain, which has one solution.
+    Outside its interval a class is under the pressure ``-strength · log(size / nearest bound)``. For exact
+    sizes (low = high), a labelling in which every row has the class of highest share plus pressure maximises
+    ``Σ_i share_i - strength · n · Σ_k size_k log(size_k / low_k)``, which is concave in the sizes.
     """
 
     low: NDArray[np.float64]
@@ -50,7 +51,7 @@ class ClassSizes:
         return replace(self, strength=strength)
 
     def pressure(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The offset that every class deserves at these proportions."""
+        """The pressure on every class at these proportions."""
         tiny = 1e-6
         now = np.log(np.maximum(sizes, tiny))
         low, high = np.log(np.maximum(self.low, tiny)), np.log(np.maximum(self.high, tiny))

@@ -37,7 +37,7 @@ def compete(
     pressure would cut it in two.
 
     A walk ends on average when it leaves its class: it goes on with the probability that a step stays in the
-    class that is loudest in the Poisson solution. Longer walks tell nothing of the class they began in; where
+    class with the highest Poisson solution. Longer walks tell nothing of the class they began in; where
     classes are no clusters they would let one half of a class take another's. With shorter walks there are
     fewer rounds, except that sizes which are given need all of them.
 

@@ -1,4 +1,4 @@
-"""A flow's states in, a stop before classes swallow each other out."""
+"""A flow's states in, a stop before one class takes over the rows of others out."""
 
 from dataclasses import replace
 
@@ -64,8 +64,8 @@ class DriftWatch:
         status = f"Held at sweep {sweep}: further on class sizes drift."
         if self.drift > COLLAPSE:
             status = (
-                f"Held at sweep {sweep}: further on classes swallow each other, for the graph pins no "
-                "interface."
+                f"Held at sweep {sweep}: further on one class takes over the rows of others, for the graph "
+                "pins no interface."
             )
         return replace(
             solution,

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from phaselabel.flow.minimize import Solution
 from phaselabel.graph import Graph
 
-#: A vertex with this many times the usual number of neighbours is a hub of the graph.
-HUB_RATIO = 10
+#: A row with more than this many times the usual number of neighbours is crowded.
+CROWDED_RATIO = 10
 
 #: Purity is told from this number of edges between known labels on.
 LEAST_EDGES = 15
@@ -44,10 +44,10 @@ def remarks(graph: Graph, labels: NDArray[np.int32], solution: Solution) -> list
         said.append(solution.status)
     edges = np.diff(graph.weights.indptr)
     usual = float(np.median(edges))
-    hubs = int((edges > HUB_RATIO * max(usual, 1)).sum())
-    if hubs:
+    crowded = int((edges > CROWDED_RATIO * max(usual, 1)).sum())
+    if crowded:
         said.append(
-            f"It has {hubs} hub{'s' if hubs > 1 else ''} with up to {edges.max()} neighbours, where "
-            f"{usual:.0f} are usual: such rows are neighbours of many others and tie classes together."
+            f"It has {crowded} crowded row{'s' if crowded > 1 else ''} with up to {edges.max()} neighbours, "
+            f"where {usual:.0f} are usual: such rows are neighbours of many others and tie classes together."
         )
     return said

@@ -1,4 +1,4 @@
-"""A graph and labels in, how loud every class is at every vertex out: a damped Poisson equation."""
+"""A graph and labels in, a value of every class at every vertex out: a damped Poisson equation."""
 
 from typing import Any
 

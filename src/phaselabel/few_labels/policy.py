@@ -1,4 +1,4 @@
-"""A name in, the thresholds of the solver out: how thorough a solution is, decided in one place."""
+"""A name in, the thresholds in which callers of the solver differ out: how thorough a solution is."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Policy:
     name : str
         Stands in the solution.
     spread_below : int
-        At most this many labels per class are spread over the graph before the flow; 0 never spreads.
+        At most this many labels per class, on average, are spread over the graph before the flow; 0 never.
     largest_table : int
         A spread needs a table of vertices times classes; a larger one is not made.
     drift : float or None
@@ -20,7 +20,7 @@ class Policy:
     drift_after_spread : float
         The same for a flow from a spread.
     settling_sweeps : int
-        The largest number of sweeps after a spread; later, large classes only swallow small ones.
+        The largest number of sweeps after a spread; later, large classes only take over small ones.
     rounds, steps : int
         Rounds of the competition between classes, and steps of the walk in each.
     size_sample : int or None

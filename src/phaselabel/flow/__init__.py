@@ -1,1 +1,1 @@
-"""Energy in, labels out: the star, the energy, a block of rows, the descent, callbacks."""
+"""A graph, known labels and evidence in, a state of low energy out: the star, the energy, the descent."""

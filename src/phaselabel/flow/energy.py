@@ -125,10 +125,11 @@ def gradient(
     r"""Compute the derivative of the energy by the height of every vertex.
 
     .. math::
-        \frac{∂E}{∂r_i} = ε R_i - \frac{2}{ε} r_i \bigl(\tfrac14 - r_i^2\bigr) + μ_i (r_i ∓ \tfrac12),
+        \frac{∂E}{∂r_i} = ε R_i - \frac{2}{ε} r_i \bigl(\tfrac14 - r_i^2\bigr) + μ_i (r_i ∓ \tfrac12)
+        + θ_i (r_i + \tfrac12 - q_{i y_i}),
         \qquad R_i = \sum_j ŵ_{ij} (r_i ∓ r_j)
 
-    with minus within a class and plus across classes.
+    with minus within a class and plus across classes; q is 0 for a vertex without a class.
 
     Parameters
     ----------

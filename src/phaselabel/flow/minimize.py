@@ -23,9 +23,9 @@ Callback = Callable[[int, State, Energy], Any]
 TRACE = np.dtype([("sweep", np.int64)] + [(name, np.float64) for name in (*ENERGY_TERMS, "total")])
 
 
-#: Why a flow ended: labels quiet and energy flat; ``max_iter``; a schedule run to its end; a callback; the
-#: few sweeps that settle a spread; class sizes that drift, or drift far because the graph separates badly; a
-#: front that edges of vanishing weight stop.
+#: Why a flow ended: labels quiet and energy flat, or an energy that no longer falls; ``max_iter``; a schedule
+#: run to its end; a callback; the few sweeps that settle a spread; class sizes that drift, or drift far
+#: because the graph separates badly; a front that edges of vanishing weight stop.
 Reason = Literal["rest", "limit", "schedule", "callback", "settled", "drift", "collapse", "stalled"]
 
 
@@ -36,7 +36,7 @@ class Solution:
     Parameters
     ----------
     arm : ndarray of int
-        The class of every vertex, -1 in components without a known label.
+        The class of every vertex, -1 where it has none: in components with neither label nor evidence.
     height : ndarray
         The height above the hub of every vertex, from 0 (undecided) to ½ (at its leaf).
     energy : structured ndarray
@@ -47,7 +47,8 @@ class Solution:
     status : str
         Why it stopped, as a sentence.
     converged : bool
-        Whether labels are quiet and the energy is flat.
+        Whether labels are quiet and the energy is flat, or the energy has not fallen for 30 sweeps though
+        some vertices still move.
     reason : str
         The same as ``status`` for programs: "rest", "limit", "schedule", "callback", "settled", "drift",
         "collapse" or "stalled".
@@ -121,7 +122,11 @@ def minimize(
     r"""Descend the Ginzburg-Landau energy from a few known labels.
 
     .. math:: r_i ← r_i - dt_i \frac{∂E}{∂r_i}, \qquad
-              r_i < 0:\ r_i ← -r_i,\ y_i ← \arg\max_k \sum_{y_j = k} ŵ_{ij} r_j
+              r_i < 0:\ r_i ← -r_i,\ y_i ← \arg\max_k \Bigl( \sum_{y_j = k} ŵ_{ij} r_j
+              + \frac{μ_i}{2ε} [ŷ_i = k] + \frac{θ_i}{2ε} q_{ik} \Bigr)
+
+    A known label ŷ and the evidence q vote like neighbours at their leaves. With ``step="auto"`` a vertex
+    that chooses its own arm again stays at the hub instead: :math:`r_i ← 0`.
 
     All vertices move at once (Jacobi), so the result depends neither on the number of threads nor, but for
     exact ties, on the vertices' order.

@@ -52,8 +52,8 @@ class ScaledRows:
     outliers : ndarray of int
         Rows that are cut off. They must be compared with all points in double precision.
     mixed : bool
-        Whether too many rows for outliers have very large deviations. Then nothing is cut off, and single
-        precision hardly resolves the distances between the other rows.
+        Whether too many rows for outliers have very large deviations. Then only deviations beyond
+        ``MAX_SINGLE`` are cut off, and single precision hardly resolves the distances between the other rows.
     """
 
     values: NDArray[Any]

@@ -1,4 +1,4 @@
-"""Features in, their graphs and map out, from a file beside the project that is written once."""
+"""Features in, their graphs and map out, from a file beside the project if it is of the same features."""
 
 import hashlib
 import logging

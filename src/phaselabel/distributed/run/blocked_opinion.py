@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from threadpoolctl import threadpool_limits
 
-from phaselabel.distributed.build.cells import points_file
 from phaselabel.distributed.build.gather import scatter_rows
 from phaselabel.distributed.build.partition import Partition, order_file
+from phaselabel.distributed.build.row_cells import points_file
 from phaselabel.distributed.build.row_files import load_rows, stacked
 from phaselabel.distributed.build.sharpening import SHARP
 from phaselabel.distributed.run.actor_group import (
@@ -130,26 +130,26 @@ class _Walks:
     def _here(self) -> list[NDArray[np.intp]]:
         return [np.flatnonzero(self._blocks == block) for block in range(self._partition.n_blocks)]
 
-    def _told(self, turn: int, values: NDArray[Any]) -> list[tuple[Any, ...]]:
-        """The positions of told rows, block by block, and values of each."""
-        told = self._folds.told(turn)
-        of = self._blocks[told]
+    def _shown(self, turn: int, values: NDArray[Any]) -> list[tuple[Any, ...]]:
+        """The positions of the rows whose labels are shown, block by block, and values of each."""
+        rows = self._folds.shown_rows(turn)
+        of = self._blocks[rows]
         return [
-            (self._positions[told[of == block]], values[of == block])
+            (self._positions[rows[of == block]], values[of == block])
             for block in range(self._partition.n_blocks)
         ]
 
     def _harmonic(self, turn: int) -> None:
-        labels = self._folds.labels[self._folds.told(turn)]
-        self._actors.call("begin_harmonic", each=self._told(turn, labels))
+        labels = self._folds.labels[self._folds.shown_rows(turn)]
+        self._actors.call("begin_harmonic", each=self._shown(turn, labels))
         square = self._sum("first_harmonic", DAMPING)
         conjugate_gradients(self, square, HARMONIC_GOAL * square, HARMONIC_STEPS)
         self._actors.call("end_harmonic")
 
     def _poisson(self, turn: int) -> None:
-        told, n = self._folds.told(turn), self._partition.n_rows
+        rows, n = self._folds.shown_rows(turn), self._partition.n_rows
         _, values = sources(self._folds.shown(turn), self._folds.n_classes)
-        damping, each = len(told) / n, self._told(turn, values)
+        damping, each = len(rows) / n, self._shown(turn, values)
         volume = self._volumes[SHARP][:, None]
         inflow = np.sum(self._actors.call("inflow", len(volume), each=each), axis=0)
         means = np.divide(inflow, damping * volume, out=np.zeros_like(inflow), where=volume > 0)

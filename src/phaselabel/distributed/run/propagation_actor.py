@@ -114,7 +114,7 @@ class PropagationActor(PeerActor):
         damping: float,
         means: NDArray[np.float32],
     ) -> tuple[Sums, Sums]:
-        """Sources at told rows, the start at the means of the components; return two squares."""
+        """Sources at labelled rows, the start at the means of the components; return two squares."""
         use_threads()
         self._graph = SHARP
         root = np.sqrt(self._graphs[SHARP][3])

@@ -22,7 +22,7 @@ def number_pattern(decimal: str) -> str:
 
 
 def signs_in(column: pa.Array, decimal: str) -> set[str] | None:
-    """The signs besides digits in a column of such numbers; None if some cells are something else.
+    """The signs in a column of numbers that match :func:`number_pattern`; None if some cells don't.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def signs_in(column: pa.Array, decimal: str) -> set[str] | None:
 
 
 def written_numbers(column: pa.Array, decimal: str) -> NDArray[np.float64] | None:
-    """The values of such numbers, NaN where missing; None if some cells are something else.
+    """The values of numbers that match :func:`number_pattern`, NaN where missing; None if some cells don't.
 
     Examples
     --------
