@@ -105,3 +105,14 @@ def test_an_earlier_answer_does_not_reveal_hidden_labels(two_heaps):
     first = GinzburgLandauClassifier(5, evidence=None).fit(X, y)
     again = GinzburgLandauClassifier(5, evidence=None, init=first).fit(X, y)
     assert again.hold_out().accuracy == first.hold_out().accuracy
+
+
+def test_rows_that_have_a_class_by_evidence_are_not_counted_as_lost():
+    """Four pairs of rows: two with a label, one with evidence only, one with neither."""
+    weights = np.kron(np.eye(4), [[0.0, 1.0], [1.0, 0.0]])
+    given = np.full((8, 2), np.nan)
+    given[4] = 0.1, 0.9
+    model = GinzburgLandauClassifier(affinity="precomputed", evidence=given)
+    with pytest.warns(UserWarning, match="2 of 8 rows have no label"):
+        model.fit(weights, [0, -1, 1, -1, -1, -1, -1, -1])
+    assert model.transduction_.tolist() == [0, 0, 1, 1, 1, 1, -1, -1]

@@ -353,10 +353,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def _n_unreached(self) -> int:
-        """The number of rows in components without a known label."""
-        if (self.solution_.arm >= 0).all():
-            return 0
-        return int((~self.graph_.reached(self._labels >= 0)).sum())
+        """The number of rows without a class, in components without a known label."""
+        lost = self.solution_.arm < 0
+        return int((lost & ~self.graph_.reached(self._labels >= 0)).sum()) if lost.any() else 0
 
     def _warn(self, lost: int, n_rows: int, stacklevel: int = 3) -> None:
         """Say what the user should know; ``stacklevel`` is the distance to the line that called ``fit``."""
