@@ -135,3 +135,13 @@ def test_drawing(studio, flower, page_of, check, width, scheme):
         check(page, view)
     page.locator("#export").click()
     check(page, "the exports")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_chosen_theme_goes_before_that_of_the_system(studio, flower, page_of, scheme):
+    page = look(page_of, studio(flower).address, 1280, scheme)
+    page.locator(".stage canvas").first.wait_for()
+    light, dark = "rgb(245, 246, 248)", "rgb(18, 21, 28)"
+    for colour in (light if scheme == "light" else dark, light, dark):  # auto, light, dark
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == colour
+        page.locator("#theme").click()
