@@ -31,7 +31,7 @@ warnings.filterwarnings("ignore")
 #: What decides our labels and confidences here.
 CODE = [*LABELLING, "evidence/*", "estimators/*"]
 
-#: A class with a larger share of the rows than this beyond its true one has swallowed the others.
+#: A class with a larger share of the rows than this beyond its true one has taken over the rows of others.
 COLLAPSE = 0.2
 
 

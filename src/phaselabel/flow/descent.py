@@ -46,7 +46,7 @@ class Descent:
     n_vertices : int
         The number of vertices.
     n_unreachable : int, optional
-        The number of vertices in components without a known label, where it is known.
+        The number of vertices in components with neither label nor evidence, where it is known.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ class RemoteState:
 
     @property
     def arm(self) -> Any:
-        """The class of every row, -1 in components without a known label."""
+        """The class of every row, -1 where it has none."""
         return self._rows.field(self.sweep, "arm", np.int32)
 
     @property

@@ -46,7 +46,7 @@ def voted_confidence(
     rows: NDArray[np.int64],
     arms: NDArray[np.int32],
 ) -> NDArray[np.float64]:
-    """The probability that each label of a chunk is right; 0 in components without a known label."""
+    """The probability that each label of a chunk is right; 0 where a row has no class."""
     share = partition.gather(chunk, shares, np.float64)
     arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
     return confidence(share, arm, agrees, calibration, n_classes)

@@ -254,7 +254,7 @@ class _LookState:
 
     @property
     def arm(self) -> Any:
-        """The class of every row, -1 in components without a known label."""
+        """The class of every row, -1 where it has none."""
         self._write()
         return self._partition.as_dask_array(self._pattern, np.int32, read_field, "arm")
 
