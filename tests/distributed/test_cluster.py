@@ -14,6 +14,7 @@ from dask.distributed import Client, LocalCluster
 
 import phaselabel as pl
 from clusters import overlapping
+from network import changing_network
 from phaselabel.distributed.build import plan
 
 HERE = "10.213.77.1"
@@ -85,15 +86,16 @@ class Network:
 
 
 @pytest.fixture
-def network():
+def network(tmp_path_factory):
     if shutil.which("ip") is None or shutil.which("tc") is None:
         pytest.skip("there is no ip or no tc on this machine")
-    try:
-        network = Network()
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"network namespaces are not allowed here: {error.stderr.strip()}")
-    with closing(network):
-        yield network
+    with changing_network(tmp_path_factory):
+        try:
+            network = Network()
+        except subprocess.CalledProcessError as error:
+            pytest.skip(f"network namespaces are not allowed here: {error.stderr.strip()}")
+        with closing(network):
+            yield network
 
 
 def fit(client, X, labels, **options):

@@ -350,7 +350,7 @@ def test_a_killed_process_leaves_a_whole_model(model, tmp_path, name):
         "    model.save(sys.argv[1], overwrite=True)\n"
     )
     rng = np.random.default_rng(0)
-    for _ in range(6):
+    for _ in range(3):
         process = subprocess.Popen(
             [sys.executable, "-c", code, str(tmp_path / name)], stdout=subprocess.PIPE, text=True
         )

@@ -72,8 +72,8 @@ def test_queries_by_shortlists():
 
 def test_many_equal_rows_leave_no_gaps_in_the_lists():
     rng = np.random.default_rng(0)
-    X = np.concatenate([np.repeat(rng.random((2, 20)), 3000, axis=0), rng.random((50, 20))])
+    X = np.concatenate([np.repeat(rng.random((2, 20)), 1500, axis=0), rng.random((50, 20))])
     found = nearest_neighbors(X, 10, method="shortlist")
     assert found.indices.max() < len(X)
     assert np.isfinite(found.distances).all()
-    assert (found.distances[:6000] == 0).all()
+    assert (found.distances[:3000] == 0).all()

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from network import unchanged_network
+
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 #: Milliseconds to wait for the page; a busy machine needs more.
 PATIENCE = 1000 * float(os.environ.get("STUDIO_PATIENCE", "120"))
@@ -83,7 +85,7 @@ def browser():
 
 
 @pytest.fixture
-def page_of(browser):
+def page_of(browser, tmp_path_factory):
     """Opens pages, and fails the test at its end if any of them complained in the console."""
     contexts, complaints, forgiven = [], [], []
 
@@ -106,9 +108,10 @@ def page_of(browser):
 
     open_page.tab = lambda page, address: watched(page.context.new_page(), address)
     open_page.forgive = forgive
-    yield open_page
-    for context in contexts:
-        context.close()
+    with unchanged_network(tmp_path_factory):
+        yield open_page
+        for context in contexts:
+            context.close()
     assert [text for text in complaints if not any(part in text for part in forgiven)] == []
 
 

@@ -62,17 +62,20 @@ def split_pairs(
     >>> np.flatnonzero(np.diff(split)).tolist()  # where one class ends and the other begins
     [14]
     """
+    from threadpoolctl import threadpool_limits
+
     arm = arm.copy()
-    for p, q in _partners(graph, arm, n_classes):
-        rows = np.flatnonzero((arm == p) | (arm == q))
-        edges = graph.normalized[rows][:, rows]
-        inside = _shared_part(edges, labels[rows], p, q)
-        if inside.sum() < max(LEAST_ROWS, LEAST_CONNECTED * len(rows)):
-            continue
-        rows, edges = rows[inside], edges[inside][:, inside]
-        known = (labels[rows] == p) * 1.0 - (labels[rows] == q)
-        first = _cut(edges, arm[rows] == p, known * fidelity[rows], sizes_given)
-        arm[rows] = np.where(first, p, q)
+    with threadpool_limits(1, "blas"):  # several threads would wait for each other: the products are small
+        for p, q in _partners(graph, arm, n_classes):
+            rows = np.flatnonzero((arm == p) | (arm == q))
+            edges = graph.normalized[rows][:, rows]
+            inside = _shared_part(edges, labels[rows], p, q)
+            if inside.sum() < max(LEAST_ROWS, LEAST_CONNECTED * len(rows)):
+                continue
+            rows, edges = rows[inside], edges[inside][:, inside]
+            known = (labels[rows] == p) * 1.0 - (labels[rows] == q)
+            first = _cut(edges, arm[rows] == p, known * fidelity[rows], sizes_given)
+            arm[rows] = np.where(first, p, q)
     return arm
 
 
@@ -142,16 +145,13 @@ def _cut(
 def _slow_modes(edges: Any) -> NDArray[np.float64]:
     """The slowest modes of the walk along these edges, without the constant one, in columns."""
     from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-    from threadpoolctl import threadpool_limits
 
     root = np.sqrt(np.maximum(edges.sum(axis=1, dtype=np.float64), 1e-30))
     step = edges.astype(np.float64)
     step.data /= np.repeat(root, np.diff(step.indptr)) * root[step.indices]
     start = root * (1 + 0.1 * np.cos(np.arange(len(root))))
-    # The products are too small for several threads, which would wait for each other.
-    with threadpool_limits(1):
-        try:
-            values, vectors = eigsh(step, N_MODES + 1, which="LA", tol=1e-2, v0=start, maxiter=300)
-        except ArpackNoConvergence as slow:
-            values, vectors = slow.eigenvalues, slow.eigenvectors
+    try:
+        values, vectors = eigsh(step, N_MODES + 1, which="LA", tol=1e-2, v0=start, maxiter=300)
+    except ArpackNoConvergence as slow:
+        values, vectors = slow.eigenvalues, slow.eigenvectors
     return np.asarray(vectors[:, np.argsort(-values)[1:]] / root[:, None])

@@ -101,15 +101,15 @@ function setUpHeader(workspace, state) {
 }
 
 async function start() {
-  let state;
+  let state, module;
   try {
     state = await query("state");
+    module = await import(state.mode === "drawing" ? "./drawing.js" : "./answering.js");
   } catch (error) {
-    const text = `The studio doesn't answer: ${error.message}`;
+    const text = `The page could not be opened: ${error.message} Reload it to try again.`;
     find("#workspace").replaceChildren(el("p", { class: "loading" }, text));
     return;
   }
-  const module = await import(state.mode === "drawing" ? "./drawing.js" : "./answering.js");
   const workspace = module.open(find("#workspace"), state);
   workspace.act = (kind, body) =>
     sendAction(kind, body)
