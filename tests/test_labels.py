@@ -167,3 +167,14 @@ def test_whole_numbers_with_gaps_stay_whole_numbers(y):
 def test_labels_with_gaps_compare_with_strings_of_a_data_frame():
     found = decode(np.array([1, -1]), np.array(["a", "b"]))
     assert (pd.Series(["b", "a"]) == found).tolist() == [True, False]
+
+
+def test_a_marker_that_an_unsigned_type_has_changed_is_announced():
+    y = np.array([0, 1, -1, -1, -1]).astype(np.uint8)
+    with pytest.warns(UserWarning, match="3 of 5 entries of y are 255.* Pass unlabeled=255"):
+        encode(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert encode(y, unlabeled=255)[1].tolist() == [0, 1, -1, -1, -1]
+        encode(np.array([0, 1, 255, 2, 3], np.uint8))
+        encode(np.array([0, 1, -1, -1, -1]))

@@ -58,6 +58,7 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.
             f"y has no labelled row: all {len(entries)} entries are missing or equal to "
             f"unlabeled={unlabeled!r}; label at least one row, or name the marker with unlabeled=."
         )
+    _look_for_wrapped(entries, unlabeled)
     given = _plain(entries[known])
     _check_numbers(given, unlabeled)
     try:
@@ -252,6 +253,21 @@ def _plain(given: NDArray[Any]) -> NDArray[Any]:
         if numbers.dtype.kind != "O" and numbers.tolist() == given.tolist():
             return numbers
     return given
+
+
+def _look_for_wrapped(entries: NDArray[Any], unlabeled: Any) -> None:
+    """Warn if -1 has become the largest number of an unsigned type, and would be the class of most rows."""
+    if entries.dtype.kind != "u" or not _is_number(unlabeled) or unlabeled != -1:
+        return
+    largest = np.iinfo(entries.dtype).max
+    n_largest = int(np.count_nonzero(entries == largest))
+    if n_largest > len(entries) / 2:
+        warnings.warn(
+            f"{n_largest:,} of {len(entries):,} entries of y are {largest}, which is what -1 becomes in "
+            f"{entries.dtype}; they count as a class. Pass unlabeled={largest} if they are not labelled.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _check_numbers(given: NDArray[Any], unlabeled: Any) -> None:
