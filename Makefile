@@ -57,6 +57,7 @@ fuzz: .venv/test.stamp
 TRIALS ?= 20
 faults: .venv/test.stamp
 	$(BIN)/python tests/support/campaign/faults.py --trials $(TRIALS) --failures out/faults
+	$(BIN)/python tests/support/campaign/killed_jobs.py --trials $(TRIALS)
 
 # Kernels that check every index: slow, and with a cache of their own.
 boundscheck: .venv/test.stamp
