@@ -85,7 +85,7 @@ clean:
 .venv/docs.stamp: EXTRAS := docs
 .venv/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary --no-compile -e ".[$(EXTRAS)]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e ".[$(EXTRAS)]"
 	$(CARRIED)
 	touch $@
 
