@@ -8,7 +8,9 @@ demo: .venv/demo.stamp
 	$(BIN)/python examples/three_moons.py --out out
 
 # Two workers of one thread each; one that has no tests left takes some from the other. WORKERS=0: one process.
+# Tests start many processes, which would compile every module if bytecode were not written.
 WORKERS ?= 2
+test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/test.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
