@@ -179,6 +179,8 @@ def test_enter_confirms_the_grid_without_the_odd_tile(studio, digit_file, digits
     page.keyboard.press("g")
     page.locator(".tile").first.wait_for()
     count = page.locator(".tile").count()
+    button, panel = (page.locator(name).bounding_box() for name in ("#confirm", "#work"))
+    assert button["y"] + button["height"] <= panel["y"] + panel["height"]  # in sight, below many tiles
     odd = page.locator(".tile").nth(2)
     odd.click()
     assert odd.get_attribute("aria-pressed") == "false"

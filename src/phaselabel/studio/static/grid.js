@@ -35,7 +35,7 @@ export function makeGrid(context) {
     panel.replaceChildren(
       el("p", { class: "asks" }, title),
       el("div", { class: "tiles" }, items.map(tile)),
-      el("div", { class: "row" }, confirmButton),
+      el("div", { class: "row confirm" }, confirmButton),
     );
   }
 
