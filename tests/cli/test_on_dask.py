@@ -34,7 +34,7 @@ def embeddings(tmp_path):
     return folder, y
 
 
-def test_parquet_in_parquet_out(client, run, embeddings, tmp_path):
+def test_parquet_in_parquet_out(client, command, embeddings, tmp_path):
     folder, y = embeddings
     words = [
         "label",
@@ -46,7 +46,7 @@ def test_parquet_in_parquet_out(client, run, embeddings, tmp_path):
         "--dask",
         client.scheduler.address,
     ]
-    done = run(*words, "--json")
+    done = command(*words, "--json")
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["rows"] == len(y)
@@ -56,12 +56,12 @@ def test_parquet_in_parquet_out(client, run, embeddings, tmp_path):
     assert table.column_names == ["name", "x", "label_predicted", "label_confidence", "label_reached"]
     predicted = np.array(table.column("label_predicted").to_pylist(), object)
     assert np.mean(predicted == [f"class {c}" for c in y]) > 0.95
-    again = run(*words)
+    again = command(*words)
     assert again.returncode == 1
     assert "is there already" in again.stderr
 
 
-def test_arrays_in_zarr_out(client, run, tmp_path):
+def test_arrays_in_zarr_out(client, command, tmp_path):
     import zarr
 
     X, y = blobs(6_000, seed=4)
@@ -71,12 +71,12 @@ def test_arrays_in_zarr_out(client, run, tmp_path):
     labels = pl.datasets.sample_labels(y, 60, random_state=0)
     np.save(tmp_path / "labels.npy", labels)
     address = client.scheduler.address
-    done = run("label", "rows.npy", "--labels", "labels.npy", "--out", "out.zarr", "--dask", address)
+    done = command("label", "rows.npy", "--labels", "labels.npy", "--out", "out.zarr", "--dask", address)
     assert done.returncode == 0, done.stderr
     found = zarr.open_group(str(tmp_path / "out.zarr"), mode="r")
     assert np.mean(found["label_predicted"][:] == y) > 0.95
     zarr.save_array(str(tmp_path / "rows.zarr"), X)
-    done = run("label", "rows.zarr", "--labels", "labels.npy", "--out", "out", "--dask", address)
+    done = command("label", "rows.zarr", "--labels", "labels.npy", "--out", "out", "--dask", address)
     assert done.returncode == 0, done.stderr
     files = sorted((tmp_path / "out").glob("label_predicted-*.npy"))
     assert np.mean(np.concatenate([np.load(file) for file in files]) == y) > 0.95
@@ -94,8 +94,8 @@ def test_arrays_in_zarr_out(client, run, tmp_path):
         ),
     ],
 )
-def test_mistakes_are_sentences(run, embeddings, words, said):
-    done = run("label", *words, "--labels", "labels.csv", "--dask", "tcp://127.0.0.1:1")
+def test_mistakes_are_sentences(command, embeddings, words, said):
+    done = command("label", *words, "--labels", "labels.csv", "--dask", "tcp://127.0.0.1:1")
     assert done.returncode == 1
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -107,7 +107,7 @@ def write_parts(table, folder, cuts):
         parquet.write_table(table.slice(start, stop - start), folder / f"{number}.parquet")
 
 
-def test_the_plan_and_the_answer_of_a_local_run(client, run, tmp_path):
+def test_the_plan_and_the_answer_of_a_local_run(client, command, tmp_path):
     X, y = blobs(3_000, seed=5, width=6)
     rng = np.random.default_rng(0)
     units = 10.0 ** np.arange(-3, 3)
@@ -121,9 +121,9 @@ def test_the_plan_and_the_answer_of_a_local_run(client, run, tmp_path):
     write_parts(table, tmp_path / "many.parquet", [500, 2200])
     parquet.write_table(table, tmp_path / "one.parquet")
     words = ["--label", "kind", "--json", "--out"]
-    here = run("label", "one.parquet", *words, "here.parquet")
+    here = command("label", "one.parquet", *words, "here.parquet")
     assert here.returncode == 0, here.stderr
-    there = run(
+    there = command(
         "label", "many.parquet", *words, "there.parquet", "--dask", client.scheduler.address,
         "--sweeps-per-round", "1", "--model", "model", "--report", "report.html",
     )  # fmt: skip
@@ -146,7 +146,7 @@ def test_the_plan_and_the_answer_of_a_local_run(client, run, tmp_path):
     assert np.mean(found[1] == y.astype(str)) > 0.85
 
 
-def test_columns_are_refused_in_the_words_of_a_local_run(client, run, tmp_path):
+def test_columns_are_refused_in_the_words_of_a_local_run(client, command, tmp_path):
     table = pa.table({"x": pa.array([1.0, None, 3.0, 4.0]), "k": ["a", "b", "", ""], "w": list("abcd")})
     write_parts(table, tmp_path / "many.parquet", [2])
     parquet.write_table(table, tmp_path / "one.parquet")
@@ -157,8 +157,8 @@ def test_columns_are_refused_in_the_words_of_a_local_run(client, run, tmp_path):
         (["--label", "k", "--unlabeled", "a", "--unlabeled", ""], "has one class only, 'b' (1 rows)"),
         ([], "Which column of"),
     ):
-        here = run("label", "one.parquet", *words)
-        there = run("label", "many.parquet", *words, "--out", "o", "--dask", client.scheduler.address)
+        here = command("label", "one.parquet", *words)
+        there = command("label", "many.parquet", *words, "--out", "o", "--dask", client.scheduler.address)
         assert (here.returncode, there.returncode) == (1, 1)
         assert message in here.stderr
         said = there.stderr.splitlines()[-1].replace("many.parquet", "one.parquet")
