@@ -63,3 +63,12 @@ def test_every_format_is_opened(tmp_path, name):
     Image.new("RGB", (5, 4), (200, 100, 50)).save(path, name)
     with open_picture(path) as picture:
         assert picture.size == (5, 4)
+
+
+def test_a_picture_that_declares_far_more_than_its_file_can_hold_is_refused(tmp_path):
+    Image.new("L", (8, 8)).save(tmp_path / "a.gif")
+    data = bytearray((tmp_path / "a.gif").read_bytes())
+    data[6:10] = (12_000).to_bytes(2, "little") * 2
+    (tmp_path / "a.gif").write_bytes(data)
+    with pytest.raises(ValueError, match=r"a\.gif can't be read: its \d+ bytes declare 144,000,000 pixels"):
+        read_image(tmp_path / "a.gif")

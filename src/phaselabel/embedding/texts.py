@@ -129,8 +129,11 @@ def onnx_session(path: Path) -> Any:
         raise ImportError(
             "Running an ONNX model needs onnxruntime; install it with: pip install 'phaselabel[embed]'"
         ) from None
+    options = onnxruntime.SessionOptions()
+    # Threads that wait by spinning hold up the others where other programs have work too.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has an exception type per status code
         raise ValueError(
             f"{path} can't be opened as an ONNX model ({' '.join(str(error).split())})."

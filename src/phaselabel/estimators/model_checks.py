@@ -44,7 +44,7 @@ def check_model(model: Any) -> None:
     novel = getattr(model, "novel_", None)
     require(novel is None or _is_array(novel, (n,), "b"), "far rows")
     _check_rows(model, n)
-    calibrations = getattr(model, "_calibrated", [])
+    calibrations: Any = getattr(model, "_calibrated", None if hasattr(type(model), "calibration_") else [])
     require(isinstance(calibrations, list), "calibration")
     for calibration in calibrations:
         require(isinstance(calibration, Calibration), "calibration")

@@ -42,7 +42,8 @@ class LabeledFold:
         values = np.asarray(y, np.float64).ravel()
         known = np.flatnonzero(~np.isnan(values))
         groups = np.full(len(values), -1, np.int32)
-        groups[known[np.argsort(values[known], kind="stable")]] = np.arange(len(known)) // self.n_splits
+        order = known[np.argsort(values[known], kind="stable")]
+        groups[order] = np.arange(len(known)) // max(1, min(self.n_splits, len(known)))
         last = groups == groups.max()
         if groups.max() > 0 and last.sum() < self.n_splits:  # too few for a group of their own
             groups[last] -= 1

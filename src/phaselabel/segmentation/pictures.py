@@ -16,6 +16,12 @@ class Refusal(ValueError):
     """A file that could be read but is refused; the text goes on after "… can't be read: "."""
 
 
+#: Any picture may have 16 million pixels. A larger one may have at most 10,000 pixels per byte of its file;
+#: only pictures of one colour in WebP or JPEG 2000 are packed more tightly.
+SAFE_PIXELS = 2**24
+MAX_PIXELS_PER_BYTE = 10_000
+
+
 def import_pillow(*modules: str) -> list[Any]:
     """Pillow's modules, or a sentence that says what to install."""
     try:
@@ -49,7 +55,15 @@ def open_picture(source: str | Path | IO[bytes], formats: tuple[str, ...] = FORM
     (3, 2)
     """
     (image_module,) = import_pillow("PIL.Image")
-    return image_module.open(source, formats=formats)
+    picture = image_module.open(source, formats=formats)
+    if isinstance(source, str | Path):
+        size, n_pixels = Path(source).stat().st_size, picture.width * picture.height
+        if n_pixels > max(SAFE_PIXELS, MAX_PIXELS_PER_BYTE * size):
+            picture.close()
+            raise Refusal(
+                f"its {size:,} bytes declare {n_pixels:,} pixels: it is cut off, or a decompression bomb"
+            )
+    return picture
 
 
 @contextmanager

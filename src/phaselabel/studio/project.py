@@ -108,15 +108,16 @@ class Project:
                 f"{self.path} is not a project of the studio; name another file with --project."
             ) from None
         self._identity = _identity(self.path)
-        self._read_actions()
         self._closed = False
-        self.id = self.first_value("id", secrets.token_hex(8))
+        self.id = self._read()
 
-    def _read_actions(self) -> None:
+    def _read(self) -> str:
+        """Apply the actions that are recorded; the name of the project."""
         try:
             entries = self._file.execute("SELECT number, kind, body, at FROM event ORDER BY number")
             for row in entries.fetchall():
                 self._apply(_action(*row))
+            return str(self.first_value("id", secrets.token_hex(8)))
         except (sqlite3.DatabaseError, TypeError, ValueError, RecursionError) as error:
             self._file.close()
             raise ValueError(

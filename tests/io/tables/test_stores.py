@@ -5,9 +5,10 @@ from datetime import datetime
 
 import duckdb
 import openpyxl
+import pyarrow as pa
 import pytest
 
-from phaselabel.io.tables import open_table, survey
+from phaselabel.io.tables import open_table, survey, write_table
 
 ROWS = [(1.5, "x", None), (2.5, "y", "cat"), (None, "x", "dog")]
 
@@ -59,6 +60,13 @@ def test_duckdb(tmp_path):
         base.executemany("INSERT INTO animals VALUES (?, ?, ?)", ROWS)
     table = open_table(tmp_path / "t.duckdb")
     assert table.column("a").to_pylist() == [1.5, 2.5, None]
+
+
+def test_a_workbook_with_new_columns_is_written_as_text(workbook, tmp_path):
+    write_table(open_table(workbook), {"found": pa.array(["p", "q", "p"])}, tmp_path / "out.csv")
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == "a,b,label,when,found"
+    assert [line.rsplit(",", 1)[1] for line in lines[1:]] == ["p", "q", "p"]
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.db", "t.duckdb"])

@@ -277,7 +277,7 @@ def _marks(name: str, data: bytes, folder: Path) -> None:
 
     marks = read_marks(put(folder, name, data), (6, 7))
     require(marks.labels.ndim == 2, "marks are no picture")
-    require(set(np.unique(marks.labels)) - {0} <= set(marks.classes), "marks of a class without a name")
+    require(set(np.unique(marks.labels)) - {-1, 0} <= set(marks.classes), "marks of a class without a name")
     if name in ("m.csv", "m.json"):
         require(marks.labels.shape == (6, 7), "marks of another size")
 

@@ -94,6 +94,17 @@ _REMEDIES = {
 }
 
 
+def is_of_format(path: str | Path, kind: str) -> bool:
+    """Whether a file that has been read is of one of the formats that tables are written in.
+
+    Examples
+    --------
+    >>> is_of_format("a.tab", ".tsv"), is_of_format("a.xlsx", ".csv")
+    (True, False)
+    """
+    return _EXTENSIONS.get(Path(path).suffix.lower()) == kind
+
+
 def format_of(path: str | Path) -> str:
     """The format of an extension; an unknown one is refused.
 

@@ -73,7 +73,10 @@ class Recipe:
         try:
             words = {name: tuple(entries) for name, entries in kept["words"].items()}
             terms = {name: tuple(entries) for name, entries in kept["terms"].items()}
-            return cls(**{**kept, "words": words, "terms": terms})
+            recipe = cls(**{**kept, "words": words, "terms": terms})
+            for values in (recipe.roles, recipe.arrays, recipe.written):
+                values.items()  # neither a number nor a list
+            return recipe
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The model's recipe for a table is damaged ({error}).") from None
 

@@ -221,6 +221,7 @@ class JsonLinesTable(Table):
         lines = _checked_lines(path)
         try:
             self._table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=1 << 24))
+            self._table.validate(full=True)  # Arrow reads [null, null] as a list beyond its own end
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             reason = " ".join(str(error).split())[:200]
             raise ValueError(

@@ -12,7 +12,7 @@ import pyarrow as pa
 from phaselabel.io.atomic import replacing
 from phaselabel.io.tables.columnar import ArrayTable
 from phaselabel.io.tables.in_memory import MemoryTable
-from phaselabel.io.tables.reading import DELIMITERS, format_of
+from phaselabel.io.tables.reading import DELIMITERS, format_of, is_of_format
 from phaselabel.io.tables.table import Table
 from phaselabel.io.tables.text import quoted
 
@@ -40,7 +40,7 @@ def write_table(
     with replacing(path, overwrite) as part, part.open("wb") as file:
         if kind == ".npz":
             np.savez(file, **{name: _numpy(array) for name, array in added.items()})
-        elif format_of(table.path) == kind and kind in (".csv", ".tsv", ".jsonl"):
+        elif kind in (".csv", ".tsv", ".jsonl") and is_of_format(table.path, kind):
             as_text = kind != ".jsonl"
             values = {name: text_of(array) if as_text else array.to_pylist() for name, array in added.items()}
             lines = table.rewritten(values)
