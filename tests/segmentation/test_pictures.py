@@ -70,5 +70,5 @@ def test_a_picture_that_declares_far_more_than_its_file_can_hold_is_refused(tmp_
     data = bytearray((tmp_path / "a.gif").read_bytes())
     data[6:10] = (12_000).to_bytes(2, "little") * 2
     (tmp_path / "a.gif").write_bytes(data)
-    with pytest.raises(ValueError, match=r"a\.gif can't be read: its \d+ bytes declare 144,000,000 pixels"):
+    with pytest.raises(ValueError, match=r"a\.gif can't be read: its 0\.00 MiB unpack to 412 MiB or more"):
         read_image(tmp_path / "a.gif")

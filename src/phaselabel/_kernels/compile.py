@@ -55,8 +55,10 @@ def _start_threads() -> None:
     if "OMP_WAIT_POLICY" in os.environ:
         return
     os.environ["OMP_WAIT_POLICY"] = "passive"
-    nb.get_num_threads()  # loads OpenMP, which reads the variable once
-    del os.environ["OMP_WAIT_POLICY"]
+    try:
+        nb.get_num_threads()  # loads OpenMP, which reads the variable once
+    finally:
+        del os.environ["OMP_WAIT_POLICY"]
 
 
 def n_threads() -> int:

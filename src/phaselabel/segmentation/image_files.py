@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.limits import check_values
+from phaselabel.segmentation.limits import Refusal, check_values
 from phaselabel.segmentation.matlab import read_matlab
 from phaselabel.segmentation.numpy_files import read_numpy
 from phaselabel.segmentation.opacity import multiplied_by_opacity
-from phaselabel.segmentation.pictures import Refusal, import_pillow, one_sentence_errors, open_picture
+from phaselabel.segmentation.pictures import import_pillow, one_sentence_errors, open_picture
 from phaselabel.segmentation.tiff import by_axes, read_tiff
 
 TIFF_SUFFIXES = (".tif", ".tiff")

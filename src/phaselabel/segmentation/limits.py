@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from phaselabel.segmentation.pictures import Refusal
-
 #: An image has at most 2,000,000,000 numbers (pixels × bands).
 MAX_VALUES = 2_000_000_000
 
@@ -12,6 +10,10 @@ SAFE_BYTES = 256 * 2**20
 
 #: A file that unpacks to more than that may unpack to at most 100 times its size.
 MAX_RATIO = 100
+
+
+class Refusal(ValueError):
+    """A file that could be read but is refused; the text goes on after "… can't be read: "."""
 
 
 def check_values(n_values: int) -> None:

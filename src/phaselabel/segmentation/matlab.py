@@ -15,9 +15,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.limits import check_unpacked, check_values
+from phaselabel.segmentation.limits import Refusal, check_unpacked, check_values
 from phaselabel.segmentation.numpy_files import chosen_array
-from phaselabel.segmentation.pictures import Refusal
 
 #: NumPy's types of the numbers in a file, by the code of their type.
 STORED_TYPES = {

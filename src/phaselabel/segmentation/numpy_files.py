@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.limits import check_unpacked, check_values
-from phaselabel.segmentation.pictures import Refusal
+from phaselabel.segmentation.limits import Refusal, check_unpacked, check_values
 
 #: The header of an array in an NPZ file has at most 64 KiB.
 MAX_NPY_HEADER = 2**16

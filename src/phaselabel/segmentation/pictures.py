@@ -7,19 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from phaselabel.segmentation.limits import Refusal, check_unpacked
+
 #: The formats that are opened. Pillow goes by the content of a file, not by its name, and would start another
 #: program for some of the other formats (Ghostscript for EPS).
 FORMATS = ("PNG", "JPEG", "JPEG2000", "WEBP", "BMP", "GIF", "TIFF", "PPM")
-
-
-class Refusal(ValueError):
-    """A file that could be read but is refused; the text goes on after "… can't be read: "."""
-
-
-#: Any picture may have 16 million pixels. A larger one may have at most 10,000 pixels per byte of its file;
-#: only pictures of one colour in WebP or JPEG 2000 are packed more tightly.
-SAFE_PIXELS = 2**24
-MAX_PIXELS_PER_BYTE = 10_000
 
 
 def import_pillow(*modules: str) -> list[Any]:
@@ -57,12 +49,8 @@ def open_picture(source: str | Path | IO[bytes], formats: tuple[str, ...] = FORM
     (image_module,) = import_pillow("PIL.Image")
     picture = image_module.open(source, formats=formats)
     if isinstance(source, str | Path):
-        size, n_pixels = Path(source).stat().st_size, picture.width * picture.height
-        if n_pixels > max(SAFE_PIXELS, MAX_PIXELS_PER_BYTE * size):
-            picture.close()
-            raise Refusal(
-                f"its {size:,} bytes declare {n_pixels:,} pixels: it is cut off, or a decompression bomb"
-            )
+        n_bands = 3 if picture.mode == "P" else len(picture.getbands())
+        check_unpacked(picture.width * picture.height * n_bands, Path(source))
     return picture
 
 

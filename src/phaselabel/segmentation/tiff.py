@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.limits import SAFE_BYTES, check_unpacked, check_values
+from phaselabel.segmentation.limits import SAFE_BYTES, Refusal, check_unpacked, check_values
 from phaselabel.segmentation.opacity import multiplied_by_opacity
-from phaselabel.segmentation.pictures import Refusal
 
 #: A file has at most 10,000 pages.
 MAX_PAGES = 10_000

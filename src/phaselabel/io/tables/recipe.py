@@ -74,8 +74,8 @@ class Recipe:
             words = {name: tuple(entries) for name, entries in kept["words"].items()}
             terms = {name: tuple(entries) for name, entries in kept["terms"].items()}
             recipe = cls(**{**kept, "words": words, "terms": terms})
-            for values in (recipe.roles, recipe.arrays, recipe.written):
-                values.items()  # neither a number nor a list
+            if not all(isinstance(part, dict) for part in (recipe.roles, recipe.arrays, recipe.written)):
+                raise TypeError("its columns are no table")
             return recipe
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The model's recipe for a table is damaged ({error}).") from None

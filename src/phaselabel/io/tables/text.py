@@ -221,7 +221,6 @@ class JsonLinesTable(Table):
         lines = _checked_lines(path)
         try:
             self._table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=1 << 24))
-            self._table.validate(full=True)  # Arrow reads [null, null] as a list beyond its own end
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             reason = " ".join(str(error).split())[:200]
             raise ValueError(
@@ -229,6 +228,12 @@ class JsonLinesTable(Table):
             ) from None
         self.names = self._table.column_names
         refuse_duplicates(path, self.names)
+        try:
+            self._table.validate(full=True)
+        except pa.ArrowInvalid:  # Arrow reads [null, null] as a list that goes beyond its own end
+            raise ValueError(
+                f"{path.name} has lists with nulls, which can't be read; write null for the whole list."
+            ) from None
         if lines != self._table.num_rows:
             raise ValueError(
                 f"{path.name} has {self._table.num_rows:,} objects on {lines:,} lines; JSON lines have one "
