@@ -1,6 +1,9 @@
 """The files of a job in a folder and in an object store: moto's server, which speaks S3."""
 
+import gc
 import pickle
+import threading
+import time
 
 import dask.array as da
 import numpy as np
@@ -35,6 +38,46 @@ def test_arrays_and_facts_come_back(place, bucket, tmp_path):
     assert copy.load_facts("facts.json") == {"rows": 3}
     copy.remove("a/*")
     assert not folder.has("a/b.npy")
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), ()])
+def test_arrays_without_numbers_and_single_numbers_come_back(shape, tmp_path):
+    folder = open_folder(tmp_path)
+    folder.save("empty.npy", np.zeros(shape, np.float32))
+    for mapped in (False, True):
+        assert folder.load("empty.npy", mapped=mapped).shape == shape
+
+
+def test_threads_may_read_at_once(tmp_path):
+    """A collection of garbage lets another thread run in the middle of a header, where Python's parser fails."""
+    folder, failures = open_folder(tmp_path), []
+    folder.save("a.npy", np.zeros(10))
+
+    def read(depth):
+        if depth:  # Threads at different depths: the parser compares them.
+            return read(depth - 1)
+        try:
+            for mapped in (False, True) * 50:
+                folder.load("a.npy", mapped=mapped)
+        except SystemError as error:
+            failures.append(error)
+
+    def interrupt(*_):
+        time.sleep(1e-6)
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(interrupt)
+    gc.set_threshold(5)
+    try:
+        threads = [threading.Thread(target=read, args=(7 * k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(interrupt)
+    assert not failures
 
 
 def test_an_address_without_its_library_is_refused_in_a_sentence():

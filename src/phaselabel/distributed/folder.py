@@ -4,6 +4,7 @@ import io
 import json
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -14,6 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.io.atomic import replacing
+
+#: NumPy reads the header of an array with ``ast.literal_eval``. Python 3.11 and 3.12 count the depth of a syntax
+#: tree once for all threads and raise SystemError when two threads build trees at the same time.
+_PARSING = threading.Lock()
 
 
 class Folder:
@@ -52,8 +57,8 @@ class Folder:
 
     def load(self, name: str, mapped: bool = False) -> NDArray[Any]:
         """Read an array; with ``mapped`` only those parts of it that are used."""
-        array: NDArray[Any] = np.load(self.path / name, mmap_mode="r" if mapped else None, allow_pickle=False)
-        return array
+        array = _mapped(self.path / name)
+        return array if mapped else np.array(array)
 
     def save_facts(self, name: str, facts: Any) -> None:
         """Write what JSON can hold."""
@@ -107,10 +112,9 @@ class ObjectFolder(Folder):
         """Read an array; with ``mapped`` a copy of it on the disk of this machine is mapped."""
         if not mapped:
             content = io.BytesIO(self._files.cat_file(self._object(name)))
-            return np.asarray(np.load(content, allow_pickle=False))
-        copy = local_copy(f"{self.path}/{name}")
-        array: NDArray[Any] = np.load(copy, mmap_mode="r", allow_pickle=False)
-        return array
+            with _PARSING:
+                return np.asarray(np.load(content, allow_pickle=False))
+        return _mapped(local_copy(f"{self.path}/{name}"))
 
     def save_facts(self, name: str, facts: Any) -> None:
         """Write what JSON can hold."""
@@ -137,6 +141,12 @@ class ObjectFolder(Folder):
         # Object stores have no folders; other file systems of fsspec do.
         if self._files.protocol not in ("s3", ("s3", "s3a")):
             self._files.makedirs(self._object(name).rsplit("/", 1)[0], exist_ok=True)
+
+
+def _mapped(path: str | os.PathLike[str]) -> NDArray[Any]:
+    with _PARSING:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array
 
 
 def is_address(path: Any) -> bool:
