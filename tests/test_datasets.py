@@ -73,6 +73,8 @@ def test_sample_labels_by_fraction():
     for wrong in ({"fraction": 0.0}, {"fraction": 1.5}, {}, {"n_per_class": 2, "fraction": 0.1}):
         with pytest.raises(ValueError, match="fraction"):
             sample_labels(y, **wrong)
+    with pytest.raises(ValueError, match=r"one dimension; got an array of shape \(2, 3\)"):
+        sample_labels([[0, 0, 1], [0, 1, 1]], 1)
 
 
 def test_real_sets_are_the_ones_described(data_home):

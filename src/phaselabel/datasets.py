@@ -188,6 +188,8 @@ def sample_labels(
         raise ValueError(f"Give either n_per_class or fraction; got {n_per_class!r} and {fraction!r}.")
     rng = generator(random_state, "labels")
     y = np.asarray(y)
+    if y.ndim != 1:
+        raise ValueError(f"y must have one dimension; got an array of shape {y.shape}.")
     labels = np.full(len(y), -1, np.int64)
     if n_per_class is None:
         if fraction is None or not 0 < fraction <= 1:

@@ -41,6 +41,11 @@ def test_cosine_refuses_rows_of_zeros(wrap):
     X[2] = 0
     with pytest.raises(ValueError, match=r"Row 2 of X is all zeros"):
         nearest_neighbors(wrap(X), 1, metric="cosine")
+    X[2] = 1e-309, 0, 0
+    with pytest.raises(ValueError, match=r"Row 2 of X has no value above 2e-308"):
+        nearest_neighbors(wrap(X), 1, metric="cosine")
+    X[2] = 3e-308, 0, 3e-308
+    assert nearest_neighbors(wrap(X), 1, metric="cosine").indices.shape == (4, 1)
 
 
 def test_tables():

@@ -12,7 +12,7 @@ from phaselabel.few_labels.conjugate_gradients import (
     padded,
     product_with,
 )
-from phaselabel.few_labels.poisson import poisson
+from phaselabel.few_labels.poisson import bounded, poisson
 from phaselabel.few_labels.policy import FIT
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.schedule import FlowSettings
@@ -66,9 +66,8 @@ def harmonic(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray
 def poisson_odds(sharp: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
     """The damped Poisson solution on a sharpened graph, read as log-odds."""
     u = poisson(sharp, labels, n_classes)
-    some = np.abs(u[:: max(1, len(u) // 20_000)])
-    u = np.tanh(u / max(2 * float(np.median(some)), 1e-30))
-    return np.asarray(log_softmax(STEEPNESS * u, axis=1), np.float32)
+    typical = float(np.median(np.abs(u[:: max(1, len(u) // 20_000)])))
+    return np.asarray(log_softmax(STEEPNESS * bounded(u, typical), axis=1), np.float32)
 
 
 def spread_votes(

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from phaselabel._kernels import spread as kernels
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.few_labels.conjugate_gradients import padded
+from phaselabel.few_labels.poisson import bounded
 from phaselabel.flow.star import LEAF, State
 from phaselabel.graph import Graph
 
@@ -64,8 +65,7 @@ def compete(
         A class for every vertex in a component with a known label, and a height by its margin.
     """
     reached = graph.reached(labels >= 0)
-    share = shares[reached]
-    share = np.tanh(share / max(2 * float(np.median(np.abs(share))), 1e-30))
+    share = bounded(shares[reached], float(np.median(np.abs(shares[reached]))))
     arm, margin = np.full(len(labels), -1, np.int32), np.zeros(len(labels), np.float32)
     arm[reached] = share.argmax(axis=1)
     persistence = min(MOST_PERSISTENCE, _stays(graph, arm))

@@ -66,3 +66,9 @@ def sources(labels: NDArray[np.int32], n_classes: int) -> tuple[NDArray[np.intp]
     scale = (1 / np.bincount(labels[known], minlength=n_classes).clip(1))[labels[known]]
     scale *= len(known) / scale.sum()
     return known, ((hot - np.average(hot, axis=0, weights=scale)) * scale[:, None]).astype(np.float32)
+
+
+def bounded(solution: NDArray[np.float32], typical: float) -> NDArray[np.float32]:
+    """A Poisson solution brought between -1 and 1, given the median of its absolute values."""
+    with np.errstate(over="ignore"):  # where most of the solution is 0; tanh(∞) = 1
+        return np.tanh(solution / max(2 * typical, 1e-30))

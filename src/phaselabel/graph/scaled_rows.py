@@ -298,10 +298,12 @@ def _sparse_power(magnitudes: NDArray[np.float64]) -> float:
 
 
 def _refuse_zero_rows(magnitudes: NDArray[np.float64], name: str, first: int = 0) -> None:
-    zero = np.flatnonzero(magnitudes == 0)
+    # The inverse of a smaller length overflows.
+    zero = np.flatnonzero(magnitudes < np.finfo(np.float64).tiny)
     if zero.size:
+        what = "is all zeros" if magnitudes[zero[0]] == 0 else "has no value above 2e-308"
         raise ValueError(
-            f"Row {first + zero[0]} of {name} is all zeros ({zero.size} such rows), and metric='cosine' is "
+            f"Row {first + zero[0]} of {name} {what} ({zero.size} such rows), and metric='cosine' is "
             "not defined for it; drop such rows or use metric='euclidean'."
         )
 

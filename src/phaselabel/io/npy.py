@@ -171,7 +171,9 @@ def read_npz(path: str | os.PathLike[str], *, packed: bool = True) -> dict[str, 
         # A zip file can name a position before its beginning, which the system calls an invalid argument.
         if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
-        raise ValueError(str(error) or type(error).__name__) from None
+        # What zipfile says may quote the file's bytes.
+        said = str(error) if isinstance(error, ValueError) else "the archive is damaged"
+        raise ValueError(said) from None
 
 
 def open_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -266,6 +266,9 @@ def _minimize(draws: Draws) -> None:
     graph = _graph(draws)
     y = _known(draws, graph.n_vertices)
     options = parameters(draws, FLOW, 0.05)
+    limit = options.get("max_iter")
+    if type(limit) is int and limit > 10_000:
+        options["max_iter"] = 10_000  # with tol=0 every one of 2**24 sweeps is made, as asked for
     k = options.get("n_classes", int(y.max()) + 1)
     if chance(draws, 0.1):
         arm = np.array([draws.whole(-2, 3) for _ in range(graph.n_vertices)])

@@ -157,7 +157,7 @@ class _Walks:
         square, goal = (np.sum([part[i] for part in parts], axis=0) for i in (0, 1))
         conjugate_gradients(self, square, POISSON_GOAL * goal, POISSON_STEPS)
         some = np.concatenate(self._actors.call("end_poisson", max(1, n // SCALE_ROWS)))
-        self._actors.call("read_poisson", max(2 * float(np.median(some)), 1e-30), STEEPNESS)
+        self._actors.call("read_poisson", float(np.median(some)), STEEPNESS)
 
     # -- the steps of conjugate gradients, each made by all blocks
 

@@ -24,6 +24,7 @@ from phaselabel.evidence.opinion import Opinion
 from phaselabel.evidence.pool import tempering
 from phaselabel.evidence.propagation import with_doubt
 from phaselabel.few_labels.conjugate_gradients import DampedSystem, Sums, padded, squares
+from phaselabel.few_labels.poisson import bounded
 
 
 class PropagationActor(PeerActor):
@@ -157,9 +158,9 @@ class PropagationActor(PeerActor):
         some: NDArray[np.float32] = np.abs(self._table[self._rows % every == 0])
         return some
 
-    def read_poisson(self, scale: float, steepness: float) -> None:
+    def read_poisson(self, typical: float, steepness: float) -> None:
         """Read the solution as log-odds."""
-        u = np.tanh(self._table / scale)
+        u = bounded(self._table, typical)
         self._table = np.asarray(log_softmax(steepness * u, axis=1), np.float32)
 
     def table_at(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
