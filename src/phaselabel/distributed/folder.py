@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from phaselabel.io.atomic import replacing
 
-#: NumPy reads the header of an array with ``ast.literal_eval``. Python 3.11 and 3.12 count the depth of a syntax
-#: tree once for all threads and raise SystemError when two threads build trees at the same time.
+#: NumPy reads the header of an array with ``ast.literal_eval``. Python 3.11 and 3.12 count the depth of a
+#: syntax tree once for all threads and raise SystemError when two threads build trees at the same time.
 _PARSING = threading.Lock()
 
 
