@@ -49,7 +49,7 @@ def test_arrays_without_numbers_and_single_numbers_come_back(shape, tmp_path):
 
 
 def test_threads_may_read_at_once(tmp_path):
-    """A collection of garbage lets another thread run in the middle of a header; Python's parser fails there."""
+    """A collection of garbage lets another thread run in the middle of a header, where the parser fails."""
     folder, failures = open_folder(tmp_path), []
     folder.save("a.npy", np.zeros(10))
 
