@@ -43,7 +43,7 @@ BAD = {
         "--decimal ,",
     ),
     "old Mac": (GOOD.replace("\n", "\r"), ["--label", "k"], "carriage returns alone"),
-    "utf-16": (GOOD.encode("utf-16"), ["--label", "k"], "UTF-16"),
+    "half of a letter": (GOOD.encode("utf-16")[:-1], ["--label", "k"], "t.csv is not utf-16 text"),
     "unknown encoding": (GOOD, ["--label", "k", "--encoding", "klingon"], "no encoding 'klingon'"),
     "nearly the right column": (GOOD, ["--label", "K"], "did you mean 'k'?"),
     "an odd target": (GOOD, ["--label", "k", "--out", "o.xlsx"], "o.xlsx: the extension '.xlsx'"),

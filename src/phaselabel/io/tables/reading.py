@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phaselabel.io.tables.columnar import ArrayTable, ArrowTable, ParquetTable
-from phaselabel.io.tables.packed import PACKED, Unpacked
+from phaselabel.io.tables.plain_copy import PACKED, recoded, unpacked, wide_encoding
 from phaselabel.io.tables.stores import open_database, open_workbook
 from phaselabel.io.tables.table import Table, listed
 from phaselabel.io.tables.text import CsvTable, JsonLinesTable
@@ -33,7 +33,7 @@ def open_table(
     delimiter : str, optional
         The separator of a text file; by default the extension decides.
     encoding : str, default="utf-8"
-        The encoding of a text file.
+        The encoding of a CSV or TSV file. UTF-16 and UTF-32 are recognised by their byte order mark.
     header : bool, default=True
         Whether the first line of a text file holds the names of the columns.
     decimal : str, default="."
@@ -52,9 +52,9 @@ def open_table(
     if path.stat().st_size == 0:
         raise ValueError(f"{path.name} is empty.")
     if path.suffix.lower() in PACKED and Path(path.stem).suffix.lower() in _EXTENSIONS:
-        copy = Unpacked(path)
+        copy = unpacked(path)
         table = open_table(copy.path, delimiter=delimiter, encoding=encoding, header=header, decimal=decimal)
-        table.unpacked = copy
+        table.copy = table.copy or copy
         return table
     if path.suffix.lower() in WORKBOOKS:
         return open_workbook(path, sheet)
@@ -65,6 +65,11 @@ def open_table(
     except ValueError as error:
         remedy = _REMEDIES.get(path.suffix.lower(), "rename or convert the file")
         raise ValueError(f"{str(error).rstrip('.')}; {remedy}.") from None
+    if kind in DELIMITERS and (wide := wide_encoding(path, encoding)):
+        copy = recoded(path, wide)
+        table = CsvTable(copy.path, delimiter or DELIMITERS[kind], "utf-8", header, decimal)
+        table.copy = copy
+        return table
     if kind in DELIMITERS:
         return CsvTable(path, delimiter or DELIMITERS[kind], encoding, header, decimal)
     kinds: dict[str, Callable[[Path], Table]] = {

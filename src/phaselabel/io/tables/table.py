@@ -29,8 +29,8 @@ class Table(ABC):
     path: Path
     names: list[str]
     decimal: str = "."
-    #: The unpacked copy that the table is read from, if the file is compressed; kept as long as the table.
-    unpacked: object = None
+    #: The plain copy that the table is read from, if the file is compressed or UTF-16; it lives with the table.
+    copy: object = None
 
     @abstractmethod
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:

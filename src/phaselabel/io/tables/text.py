@@ -52,8 +52,6 @@ class CsvTable(Table):
         """Whether the file has a quote; a file that is not text is refused."""
         with self.path.open("rb") as file:
             head = file.read(4096)
-            if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise ValueError(f"{self.path.name} is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8).")
             if b"\r" in head and b"\n" not in head and len(head) < 4096:
                 raise ValueError(
                     f"The lines of {self.path.name} end with carriage returns alone, as on old Macs; save it "
