@@ -29,7 +29,7 @@ class Table(ABC):
     path: Path
     names: list[str]
     decimal: str = "."
-    #: The plain copy that the table is read from, if the file is compressed or UTF-16; it lives with the table.
+    #: The plain copy that the table is read from, if the file is compressed or UTF-16; kept with the table.
     copy: object = None
 
     @abstractmethod
