@@ -233,3 +233,11 @@ def test_rows_that_no_label_reaches_are_empty(command, tmp_path):
     assert "warn" not in done.stderr.lower()
     rows = rows_of(tmp_path / "t_labelled.csv")
     assert [row[2:] for row in rows[-5:]] == [["", "0.0", "false"]] * 5
+
+
+def test_the_figure_of_hidden_labels_is_printed_without_a_report(run, customers):
+    path, _ = customers
+    done = run("label", path, "--label", "segment", "--force")
+    assert "of hidden known labels found" in done.stderr
+    again = run("label", path, "--label", "segment")
+    assert again.stderr.endswith("or say that it may be replaced (--force).\n")

@@ -48,3 +48,10 @@ def test_a_model_saved_from_python_has_no_columns(home, capsys):
     pl.GinzburgLandauClassifier(1).fit([[0.0], [1.0], [5.0]], [0, -1, 1]).save(home / "python.zip")
     assert main(["predict", "python.zip", "t.csv"]) == 1
     assert "was saved from Python" in capsys.readouterr().err
+
+
+def test_a_model_that_is_not_there_is_named_before_anything_is_loaded(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["predict", "none.zip", "none.csv"]) == 1
+    said = "There is no model at none.zip; check the name and the folder you are in."
+    assert capsys.readouterr().err == f"phaselabel predict: {said}\n"

@@ -60,3 +60,19 @@ def test_labels_that_look_wrong_are_noted(tmp_path, labels, note):
     write(tmp_path / "t.csv", {"x": [i * 7 % 59 for i in range(60)], "k": labels})
     _, console = planned(tmp_path / "t.csv", "--label", "k")
     assert [note in said for said in console.notes] == [True]
+
+
+def test_spellings_that_are_joined_and_words_that_mean_no_label_are_named(tmp_path, capsys):
+    labels = ["cat", "dog", "N/A", "Dog", "dog ", "?"] * 10
+    write(tmp_path / "t.csv", {"x": [i * 7 % 59 for i in range(60)], "k": labels})
+    words = ("--label", "k", "--clean-labels", "--missing-labels", "n/a,?")
+    plan, console = planned(tmp_path / "t.csv", *words)
+    assert plan.labels.counts == {"cat": 10, "dog": 30}
+    assert "unlabelled   every empty entry, ?, NA, N/A" in capsys.readouterr().err.splitlines()
+    assert console.notes == ["'Dog' (10), 'dog ' (10) counted as 'dog'"]
+
+
+def test_a_table_of_labels_alone_is_refused(tmp_path):
+    write(tmp_path / "t.csv", {"k": ["a", "b", "?"]})
+    with pytest.raises(ValueError, match=r"^The labels are the only column; rows are told apart by others"):
+        planned(tmp_path / "t.csv", "--label", "k")

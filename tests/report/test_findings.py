@@ -26,10 +26,10 @@ def test_counts_and_rows(findings):
 
 def test_rows_are_shown_as_they_stand_in_the_table(findings, tmp_path):
     names = {"digit": ["x"] * 400, "digit_predicted": ["x"] * 400, "n": range(400), "f": np.arange(400) / 3}
-    pq.write_table(pa.table(names | {"long": ["w" * 99] * 400}), tmp_path / "t.parquet")
+    pq.write_table(pa.table(names | {"long": ["w" * 199] * 400}), tmp_path / "t.parquet")
     findings.show_rows(open_table(tmp_path / "t.parquet"))
     row = findings.doubtful[0]
-    assert row["shown"] == f"n {row['row']} · f {row['row'] / 3:.4g} · long {'w' * 57}…"
+    assert row["shown"] == f"n {row['row']} · f {row['row'] / 3:.4g} · long {'w' * 157}…"
     assert all(entry["shown"].startswith(f"n {entry['row']} ") for entry in findings.suspects)
 
 

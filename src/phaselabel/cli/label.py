@@ -286,6 +286,8 @@ def _label(console: Console, plan: TablePlan, out: Path, arguments: argparse.Nam
         )
         tables.write_table(plan.table, added, out, overwrite=arguments.force)
     held = keep(console, model, X, plan, arguments)
+    if arguments.evidence != "none":
+        held = held or model.hold_out()  # without evidence the labels would have to be hidden now
     _summarise(console, model, confidence, out, arguments, held)
 
 
@@ -313,7 +315,7 @@ def _report(model: Any, X: Any, plan: TablePlan, notes: list[str], arguments: ar
     from phaselabel.report.page import write
 
     findings = gather(model, X, title=Path(plan.table.path).name, label=plan.name)
-    findings.show_rows(plan.table)
+    findings.show_rows(plan.table, [name for name, role in plan.recipe.roles.items() if role == "text"])
     findings.columns, findings.notes = list(tables.describe(plan.recipe, plan.columns, 1000)), notes
     write(findings, arguments.report, overwrite=arguments.force)
     return findings.held

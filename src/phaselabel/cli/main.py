@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if arguments.debug:
             raise
-        words = _sentence(error)
+        words = _sentence(error).replace(atomic.IN_PYTHON, "")
         if arguments.command in ("label", "query"):  # their options have other names than the parameters
             words = as_options(words)
         print(f"phaselabel {arguments.command}: {words}", file=sys.stderr)

@@ -36,7 +36,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.dask:
         on_dask.predict(arguments, recipe_of)
         return
+    from phaselabel.io.archive import refuse_absent
+
     out = output_of(arguments, "predicted")
+    refuse_absent(arguments.model)
     console = Console(arguments)
     with console.listening():
         _predict(console, out, arguments)

@@ -368,15 +368,22 @@ class _Files(Protocol):
         """Release the files."""
 
 
+def refuse_absent(path: str | os.PathLike[str]) -> None:
+    """Refuse a path where there is no model."""
+    _restore_if_absent(Path(path))
+    if not os.path.exists(path):
+        raise FileNotFoundError(
+            f"There is no model at {os.fspath(path)}; check the name and the folder you are in."
+        )
+
+
 def _opened(path: Path) -> _Files:
-    _restore_if_absent(path)
+    refuse_absent(path)
     if path.is_dir():
         return _Folder(path)
     if path.is_file():
         return _Zip(path)
-    if path.exists():
-        raise Refused(f"{path} is not a model of phaselabel: it is a device, pipe or socket.")
-    raise FileNotFoundError(f"There is no model at {path}.")
+    raise Refused(f"{path} is not a model of phaselabel: it is a device, pipe or socket.")
 
 
 def _restore_if_absent(path: Path) -> None:

@@ -1,6 +1,6 @@
 """A fitted model in, everything that the report says about it out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
@@ -24,7 +24,7 @@ MOST_ROWS = 12
 #: Columns of a table that are shown beside a row at most.
 MOST_FIELDS = 6
 #: Letters of a field that are shown at most.
-MOST_LETTERS = 60
+MOST_LETTERS = 160
 #: A table of mistakes has at most this many classes.
 MOST_CONFUSED = 12
 #: Bars of the histogram of the confidence.
@@ -147,12 +147,12 @@ class Findings:
         """The number of labelled rows with a confidence below 0.9."""
         return sum(count for _, count in self.shares[1:])
 
-    def show_rows(self, table: "Table") -> None:
-        """Put the fields of doubtful and suspected rows beside them, as they stand in a table."""
+    def show_rows(self, table: "Table", first: Sequence[str] = ()) -> None:
+        """Put fields of doubtful and suspected rows beside them, as they stand in a table."""
         entries = [*self.doubtful, *self.suspects, *self.query]
         wanted = {entry["row"] for entry in entries}
         names = [name for name in table.names if not name.startswith(f"{self.label}_") and name != self.label]
-        names, start = names[:MOST_FIELDS], 0
+        names, start = list(dict.fromkeys((*first, *names)))[:MOST_FIELDS], 0
         if not names or not wanted:
             return
         shown: dict[int, str] = {}

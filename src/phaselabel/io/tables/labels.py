@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from phaselabel.io.tables.columnar import ArrayTable
 from phaselabel.io.tables.columns import as_numbers
-from phaselabel.io.tables.spellings import joined
+from phaselabel.io.tables.spellings import joined, look_alikes
 from phaselabel.io.tables.table import Table, listed
 
 #: Entries that mean "no label" unless the user names others; in arrays of numbers -1 is one more.
@@ -42,6 +42,8 @@ class Labels:
         The type of the column.
     unlabeled : tuple of str
         The entries that mean "no label".
+    joined : list of list of (str, int)
+        Spellings that :meth:`cleaned` has made one class, and the number of rows of each.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Labels:
                 f"A column of labels can't be of type {column.type}; use words or whole numbers."
             )
         self.type, self.unlabeled, self.n_rows = column.type, tuple(unlabeled), len(column)
+        self.joined: list[list[tuple[str, int]]] = []
         known = [
             (row, value)
             for row, value in enumerate(column.to_pylist(), first_row)
@@ -120,14 +123,18 @@ class Labels:
 
     def cleaned(self) -> "Labels":
         """The labels with one spelling where they differ by case or spaces only."""
-        return self._with(self.rows, joined(self.values).tolist())
+        counts = self.counts
+        labels = self._with(self.rows, joined(self.values).tolist())
+        labels.joined = [[(label, counts[label]) for label in group] for group in look_alikes(counts)]
+        return labels
 
     def without(self, words: Sequence[str]) -> "Labels":
         """The labels without those that are one of some words, in any case, with any spaces around them."""
         marks = {word.strip().casefold() for word in words}
         kept = np.array([str(value).strip().casefold() not in marks for value in self.values], bool)
         labels = self._with(self.rows[kept], self.values[kept].tolist())
-        labels.unlabeled = (*self.unlabeled, *sorted(marks))
+        dropped = (str(value).strip() for value in self.values[~kept])
+        labels.unlabeled = tuple(dict.fromkeys((*self.unlabeled, *dropped)))
         return labels
 
     def _with(self, rows: NDArray[np.int64], values: Sequence[Any]) -> "Labels":

@@ -358,7 +358,9 @@ def plan(
             left_out[name] = reason
     if not roles:
         reasons = listed((f"{name} ({reason})" for name, reason in left_out.items()), 5)
-        raise ValueError(f"No column can be used as a feature: {reasons or 'there is none'}.")
+        if not left_out:
+            raise ValueError("The labels are the only column; rows are told apart by others, so add some.")
+        raise ValueError(f"No column can be used as a feature: {reasons}.")
     recipe = Recipe(roles, left_out, scale or "standard", scale is not None and scale != "none", impute)
     recipe.written = written
     recipe.words = {name: columns[name].values for name, role in roles.items() if role == "category"}
