@@ -13,7 +13,7 @@ from phaselabel.cli import main
 from tablefiles import write_customers
 
 #: The fixtures that drive the studio in a browser, and that start a cluster.
-pytest_plugins = ("driving", "clusters")
+pytest_plugins = ("driving", "firefox", "clusters")
 
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")

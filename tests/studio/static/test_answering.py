@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from driving import PATIENCE, question, recorded, shoot, state_of, version_of
+from firefox import ROOM, SAVED, STATE
 
 NAMES = ",".join("0123456789")
 
@@ -436,3 +437,24 @@ def test_classes_are_edited_and_filtered_and_items_flagged_noted_and_listed(stud
         ("twenty", 0),
         ("thirty", 0),
     ]
+
+
+def test_answers_by_key_in_firefox(studio, digit_file, digits, firefox):
+    firefox.goto(studio(digit_file, "--classes", ",".join("0123456789")).address)
+    for number in range(1, 13):
+        ready = f"{ROOM}.shown !== undefined && {ROOM}.answered === '{number - 1}'"
+        firefox.wait(f"{ready} && {ROOM}.shown === {ROOM}.question")
+        row = int(firefox.evaluate(f"{ROOM}.shown"))
+        firefox.press(str((int(digits[1][row]) + 1) % 10))
+    firefox.wait(f"{ROOM}.answered === '12' && {SAVED}")
+    state = firefox.evaluate(STATE)
+    assert state["answered"] == 12
+    for key, shown in (("g", "#confirm"), ("m", "canvas"), ("r", "#workspace")):
+        firefox.press(key)
+        firefox.wait(f"document.querySelector('{shown}') !== null")
+    # The map is drawn: not every pixel of a canvas is the same.
+    firefox.press("m")
+    firefox.wait(
+        "[...document.querySelectorAll('canvas')].some(canvas => { const d = canvas.getContext('2d')"
+        ".getImageData(0, 0, canvas.width, canvas.height).data; return d.some(v => v !== d[0]); })"
+    )

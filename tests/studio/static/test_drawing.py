@@ -10,6 +10,7 @@ from PIL import Image
 
 import phaselabel as pl
 from driving import recorded, shoot, state_of, version_of
+from firefox import ROOM, SAVED, STATE
 
 MARKS = Path(__file__).parents[3] / "benchmarks" / "marks"
 STROKES = [(s["label"], s["points"]) for s in json.loads((MARKS / "flower.json").read_text())["shapes"]]
@@ -301,3 +302,26 @@ def test_a_stroke_on_one_picture_segments_the_next_one(studio, tmp_path, page_of
     labels = np.frombuffer(content[12 : 12 + 2 * 6000], np.uint16).reshape(60, 100)
     assert (labels[22:38, 62:88] == 1).mean() > 0.95
     shoot(page, "album")
+
+
+def test_strokes_by_mouse_in_firefox(studio, flower, firefox):
+    firefox.goto(studio(flower).address)
+    for name in ("flower", "leaves"):
+        firefox.wait("document.querySelector('[aria-label=\"Name of a new class\"]') !== null")
+        firefox.evaluate("document.querySelector('[aria-label=\"Name of a new class\"]').focus()")
+        firefox.press(*name, "Enter")
+        firefox.wait(f"document.querySelector('[aria-label=\"Draw {name}\"]') !== null")
+    firefox.evaluate("document.activeElement.blur()")
+    box = firefox.evaluate("document.querySelector('.stage canvas').getBoundingClientRect()")
+    state = firefox.evaluate(STATE)
+    scale = min(box["width"] / state["width"], box["height"] / state["height"]) * 0.97
+    left = box["x"] + (box["width"] - scale * state["width"]) / 2
+    top = box["y"] + (box["height"] - scale * state["height"]) / 2
+    for shape in json.loads((MARKS / "flower.json").read_text())["shapes"]:
+        version = firefox.evaluate(STATE)["version"]
+        firefox.press("1" if shape["label"] == "flower" else "2")
+        firefox.drag([(left + x * scale, top + y * scale) for x, y in shape["points"]])
+        firefox.wait(f"{STATE}.then(state => state.version > {version})")
+    version = firefox.evaluate(STATE)["version"]
+    firefox.wait(f"Number({ROOM}.segmented ?? -1) >= {version} && {SAVED}")
+    assert firefox.evaluate("document.querySelector('#unsaved').hidden")
