@@ -55,3 +55,18 @@ def test_where_the_output_goes(tmp_path):
     given.table = str(tmp_path)
     with pytest.raises(ValueError, match="is a folder"):
         output_of(given, "labelled")
+
+
+def test_a_long_stage_prints_lines_where_no_bar_can_be_drawn(capsys, monkeypatch):
+    seconds = iter(range(0, 1000, 6))
+    monkeypatch.setattr("phaselabel.cli.console.perf_counter", lambda: next(seconds))
+    with console().stage("embedding", 400, unit="text") as bar:
+        for _ in range(4):
+            bar.update(100)
+    assert capsys.readouterr().err.splitlines() == [
+        "embedding    200 of 400 texts, about 12 s left",
+        "embedding    36.0 s",
+    ]
+    with console(quiet=True).stage("embedding", 400) as bar:
+        bar.update(100)
+    assert capsys.readouterr().err == ""

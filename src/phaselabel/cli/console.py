@@ -125,9 +125,11 @@ class Console:
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "row") -> Iterator[Any]:
-        """A stage of the work: a line with its seconds and, on a terminal, a bar if ``total`` is known."""
+        """A stage of the work: a line with its seconds. If ``total`` is known: a bar, or lines if it is long."""
         start = perf_counter()
-        bar = _terminal_bar(name, total, unit) if self.lively and total else _Bar()
+        bar: Any = _Bar()
+        if total and not self.silent:
+            bar = _terminal_bar(name, total, unit) if self.lively else _Lines(self.say, name, total, unit)
         try:
             yield bar
         finally:
@@ -182,6 +184,9 @@ class Console:
             print(json.dumps(everything, ensure_ascii=False, indent=1))
 
 
+#: Where bars can't be drawn, a long stage prints a line after so many seconds.
+SECONDS_A_LINE = 10.0
+
 #: The options that stand for parameters of the classifier.
 OPTIONS = {
     "n_neighbors": "--neighbors", "class_sizes": "--class-sizes", "abstain_below": "--abstain-below",
@@ -204,6 +209,29 @@ def as_options(words: str) -> str:
         else:  # a common word too: only where it is what must be changed
             words = re.sub(rf"^{name}(?= must)", option, words)
     return words
+
+
+class _Lines:
+    """Where bars can't be drawn: a line every so often that says how far a stage has come."""
+
+    def __init__(self, say: Callable[[str, str], None], name: str, total: int, unit: str) -> None:
+        self._say, self._name, self._total, self._unit = say, name, total, unit
+        self._start = self._last = perf_counter()
+        self.n = 0
+
+    def update(self, step: int = 1) -> None:
+        """Count, and print a line if the last one is SECONDS_A_LINE old."""
+        self.n += step
+        now = perf_counter()
+        if now - self._last < SECONDS_A_LINE or self.n >= self._total:
+            return
+        self._last = now
+        left = (now - self._start) * (self._total - self.n) / max(self.n, 1)
+        words = f"{left / 60:.0f} min" if left >= 120 else f"{left:.0f} s"
+        self._say(self._name, f"{self.n:,} of {self._total:,} {self._unit}s, about {words} left")
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 class _Bar:
