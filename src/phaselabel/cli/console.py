@@ -125,7 +125,7 @@ class Console:
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "row") -> Iterator[Any]:
-        """A stage of the work: a line with its seconds. If ``total`` is known: a bar, or lines if it is long."""
+        """A stage of the work: a line with its seconds. With ``total`` a bar, or lines if it is long."""
         start = perf_counter()
         bar: Any = _Bar()
         if total and not self.silent:
