@@ -91,9 +91,9 @@ def _table(name: str, data: bytes, folder: Path) -> None:
 
 def _same_as_csv(table: Any, data: bytes, n_rows: int) -> None:
     """The cells are those that Python's own reader finds."""
-    text = (
-        data.decode("utf-8", "strict") if not data.startswith(b"\xef\xbb\xbf") else data.decode("utf-8-sig")
-    )
+    marks = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32",
+             b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}  # fmt: skip
+    text = data.decode(next((name for mark, name in marks.items() if data.startswith(mark)), "utf-8"))
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=table.delimiter))
     rows = list(dropwhile(lambda row: not row, rows))[1:]
     rows = [row or [""] for row in rows if row or len(table.names) == 1]
