@@ -9,11 +9,14 @@ import numpy as np
 from PIL import Image
 
 import phaselabel as pl
-from driving import recorded, shoot, state_of, version_of
+from driving import SCALE, recorded, shoot, state_of, version_of
 from firefox import ROOM, SAVED, STATE
 
 MARKS = Path(__file__).parents[3] / "benchmarks" / "marks"
-STROKES = [(s["label"], s["points"]) for s in json.loads((MARKS / "flower.json").read_text())["shapes"]]
+STROKES = [
+    (shape["label"], [(x / SCALE, y / SCALE) for x, y in shape["points"]])
+    for shape in json.loads((MARKS / "flower.json").read_text())["shapes"]
+]
 
 
 def add_classes(page, *names):
@@ -67,9 +70,10 @@ def labels_of(page):
 
 def share_right(labels):
     """Among pixels far from the rim, by polygons that were drawn by hand."""
-    truth = pl.read_marks(MARKS / "flower_check.json", labels.shape)
+    truth = pl.read_marks(MARKS / "flower_check.json", (427, 640))
+    drawn = truth.labels[::SCALE, ::SCALE]
     numbers = {"flower": 1, "leaves": 2}
-    right = [labels[truth.labels == n] == numbers[name] for n, name in truth.classes.items()]
+    right = [labels[drawn == n] == numbers[name] for n, name in truth.classes.items()]
     return float(np.mean(np.concatenate(right)))
 
 
@@ -183,7 +187,7 @@ def test_a_stroke_under_a_message_is_drawn(studio, flower, page_of):
     page = page_of(studio(flower).address)
     page.get_by_label("Name of a new class").wait_for()
     state = state_of(page)
-    page.mouse.click(*place(page, state, 300, 300))  # without a class there is a message
+    page.mouse.click(*place(page, state, 150, 100))  # without a class there is a message
     toast = page.locator(".toast").first
     toast.wait_for()
     add_classes(page, "flower")
@@ -317,10 +321,10 @@ def test_strokes_by_mouse_in_firefox(studio, flower, firefox):
     scale = min(box["width"] / state["width"], box["height"] / state["height"]) * 0.97
     left = box["x"] + (box["width"] - scale * state["width"]) / 2
     top = box["y"] + (box["height"] - scale * state["height"]) / 2
-    for shape in json.loads((MARKS / "flower.json").read_text())["shapes"]:
+    for label, points in STROKES:
         version = firefox.evaluate(STATE)["version"]
-        firefox.press("1" if shape["label"] == "flower" else "2")
-        firefox.drag([(left + x * scale, top + y * scale) for x, y in shape["points"]])
+        firefox.press("1" if label == "flower" else "2")
+        firefox.drag([(left + x * scale, top + y * scale) for x, y in points])
         firefox.wait(f"{STATE}.then(state => state.version > {version})")
     version = firefox.evaluate(STATE)["version"]
     firefox.wait(f"Number({ROOM}.segmented ?? -1) >= {version} && {SAVED}")
