@@ -99,7 +99,7 @@ class Scale:
             return scaled.astype(np.float32)
         X = np.asarray(X)
         scaled = np.empty(X.shape, np.float32)
-        for batch in gen_batches(len(X), max(1, LARGEST_TABLE // max(X.shape[1], 1))):
+        for batch in gen_batches(len(X), max(1, THREAD_TABLE // max(X.shape[1], 1))):
             scaled[batch] = np.clip((X[batch] - self.mean) / self.factor, -FARTHEST, FARTHEST)
         return scaled
 
@@ -134,7 +134,9 @@ class Linear:
     def log_probabilities(self, X: Rows) -> NDArray[np.float32]:
         """One row per row of ``X``, one column per class."""
         scores = np.asarray(X @ self.coef.T) + self.intercept
-        return np.maximum(log_softmax(scores, axis=1), LEAST_LOG).astype(np.float32)
+        for some in gen_batches(len(scores), max(1, THREAD_TABLE // max(scores.shape[1], 1))):
+            scores[some] = np.maximum(log_softmax(scores[some], axis=1), LEAST_LOG)
+        return scores.astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,12 +176,13 @@ class Curve:
 
         def apply(some: slice) -> None:
             rows = X[some] @ self.directions if self.directions.size else X[some]
-            out[some] = _gauss(rows, self.landmarks) @ self.coef
+            said = _gauss(rows, self.landmarks) @ self.coef
+            out[some] = log_softmax(STRETCH * (said + self.mean), axis=1)
 
         batches = gen_batches(X.shape[0], max(1, THREAD_TABLE // max(self.landmarks.shape[0], 1)))
         with ThreadPoolExecutor(n_threads()) as threads:  # NumPy computes without Python's lock
             list(threads.map(apply, batches))
-        return log_softmax(STRETCH * (out + self.mean), axis=1).astype(np.float32)
+        return out
 
 
 def landmarks_for(n_rows: int) -> int:
