@@ -118,9 +118,9 @@ def announce(console: Console, plan: TablePlan) -> None:
             f"most classes of {name!r} have a single label; is it the right column, and are unlabelled "
             "rows marked by empty, ? or NA (--unlabeled)?"
         )
-    for group in labels.joined:
-        others = listed((f"{label!r} ({count:,})" for label, count in group[1:]), 5)
-        console.note(f"{others} counted as {group[0][0].strip()!r}")
+    for (kept, _), *spellings in labels.joined:
+        others = listed((f"{label!r} ({count:,})" for label, count in spellings), 5)
+        console.note(f"{others} counted as {kept.strip()!r}")
     for group in look_alikes(labels.counts):
         console.note(
             f"{listed((f'{label!r} ({labels.counts[label]:,})' for label in group), 5)} look like one class; "

@@ -71,4 +71,4 @@ def sources(labels: NDArray[np.int32], n_classes: int) -> tuple[NDArray[np.intp]
 def bounded(solution: NDArray[np.float32], typical: float) -> NDArray[np.float32]:
     """A Poisson solution brought between -1 and 1, given the median of its absolute values."""
     with np.errstate(over="ignore"):  # where most of the solution is 0; tanh(∞) = 1
-        return np.tanh(solution / max(2 * typical, 1e-30))
+        return np.tanh(solution / max(2 * typical, 1e-30))  # type: ignore[no-any-return]
