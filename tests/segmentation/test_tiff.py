@@ -171,3 +171,14 @@ def test_stacks_are_volumes_or_frames_if_that_is_said(tmp_path, shape, axes, exp
     assert (read[1] == (stack[1] if stack.ndim == 3 else np.moveaxis(stack[1], 0, -1))).all()
     with pytest.raises(ValueError, match="variable='volume'"):
         read_image(tmp_path / "stack.ome.tif")
+
+
+def test_a_file_without_some_of_its_strips_is_refused(tmp_path):
+    tifffile.imwrite(tmp_path / "whole.tif", np.ones((40, 8), np.uint8), rowsperstrip=8)
+    assert read_image(tmp_path / "whole.tif").shape == (40, 8)
+    data = (tmp_path / "whole.tif").read_bytes()
+    assert data.count(struct.pack("<HHII", 257, 4, 1, 40)) == 1  # ImageLength
+    longer = data.replace(struct.pack("<HHII", 257, 4, 1, 40), struct.pack("<HHII", 257, 4, 1, 400))
+    (tmp_path / "part.tif").write_bytes(longer)
+    with pytest.raises(ValueError, match="5 of the 50 strips or tiles"):
+        read_image(tmp_path / "part.tif")

@@ -183,8 +183,12 @@ def _upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
 
 
 def _check_segments(file: Any, series: Any, path: Path) -> None:
-    """Refuse a strip or tile that unpacks to more than the page declares."""
+    """Refuse a page that lacks strips or tiles, or has one that unpacks to more than the page declares."""
     page = series.keyframe
+    parts = math.prod(page.chunked)
+    fewest = min((len(each.dataoffsets) for each in series.pages if each is not None), default=parts)
+    if fewest < parts:
+        raise Refusal(f"it has {fewest:,} of the {parts:,} strips or tiles it declares; take another copy")
     if page.compression not in DEFLATE + LZMA:
         return
     declared = math.prod(page.chunks) * page.dtype.itemsize

@@ -76,6 +76,8 @@ class Recipe:
             recipe = cls(**{**kept, "words": words, "terms": terms})
             if not all(isinstance(part, dict) for part in (recipe.roles, recipe.arrays, recipe.written)):
                 raise TypeError("its columns are no table")
+            if not all(np.asarray(entry).dtype.kind in "fiub" for entry in recipe.arrays.values()):
+                raise TypeError("its scales are no numbers")
             return recipe
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The model's recipe for a table is damaged ({error}).") from None
