@@ -210,7 +210,8 @@ class Recipe:
                     f"Column {name!r} of {table.path.name} has no value to fill missing ones with; leave it "
                     "out with --drop."
                 )
-            self.arrays[f"{name}/fill"] = middle(values, axis=0)
+            unit = _unit(np.nanmax(np.abs(values), axis=0, initial=0))
+            self.arrays[f"{name}/fill"] = middle(values / unit, axis=0) * unit
         missing = np.isnan(values)
         if missing.any():
             if self.impute is None:
