@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -74,13 +75,20 @@ class Recipe:
             words = {name: tuple(entries) for name, entries in kept["words"].items()}
             terms = {name: tuple(entries) for name, entries in kept["terms"].items()}
             recipe = cls(**{**kept, "words": words, "terms": terms})
-            if not all(isinstance(part, dict) for part in (recipe.roles, recipe.arrays, recipe.written)):
-                raise TypeError("its columns are no table")
-            if not all(np.asarray(entry).dtype.kind in "fiub" for entry in recipe.arrays.values()):
-                raise TypeError("its scales are no numbers")
+            recipe._check_kinds()
             return recipe
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"The model's recipe for a table is damaged ({error}).") from None
+
+    def _check_kinds(self) -> None:
+        """Refuse parts of the wrong kind, which a file may hold."""
+        if not all(isinstance(part, dict) for part in (self.roles, self.arrays, self.written)):
+            raise TypeError("its columns are no table")
+        entries = chain(*self.words.values(), *self.terms.values())
+        if not all(isinstance(word, str) for word in entries):
+            raise TypeError("its words are no texts")
+        if not all(np.asarray(numbers).dtype.kind in "fiub" for numbers in self.arrays.values()):
+            raise TypeError("its scales are no numbers")
 
     def fit_transform(self, table: Table, bar: Any = None) -> NDArray[np.floating[Any]]:
         """Read the columns, learn what must be learned, and return the matrix.
