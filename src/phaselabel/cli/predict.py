@@ -36,10 +36,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.dask:
         on_dask.predict(arguments, recipe_of)
         return
-    from phaselabel.io.archive import refuse_absent
+    from phaselabel.io.archive import kind_of
 
     out = output_of(arguments, "predicted")
-    refuse_absent(arguments.model)
+    kind_of(Path(arguments.model))  # refuses a missing model before anything heavy is loaded
     console = Console(arguments)
     with console.listening():
         _predict(console, out, arguments)

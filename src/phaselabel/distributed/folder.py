@@ -4,7 +4,6 @@ import io
 import json
 import os
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -15,10 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.io.atomic import replacing
-
-#: NumPy reads the header of an array with ``ast.literal_eval``. Python 3.11 and 3.12 count the depth of a
-#: syntax tree once for all threads and raise SystemError when two threads build trees at the same time.
-_PARSING = threading.Lock()
+from phaselabel.io.npy import map_array, read_array
 
 
 class Folder:
@@ -111,9 +107,8 @@ class ObjectFolder(Folder):
     def load(self, name: str, mapped: bool = False) -> NDArray[Any]:
         """Read an array; with ``mapped`` a copy of it on the disk of this machine is mapped."""
         if not mapped:
-            content = io.BytesIO(self._files.cat_file(self._object(name)))
-            with _PARSING:
-                return np.asarray(np.load(content, allow_pickle=False))
+            content = self._files.cat_file(self._object(name))
+            return read_array(io.BytesIO(content), len(content))
         return _mapped(local_copy(f"{self.path}/{name}"))
 
     def save_facts(self, name: str, facts: Any) -> None:
@@ -144,9 +139,8 @@ class ObjectFolder(Folder):
 
 
 def _mapped(path: str | os.PathLike[str]) -> NDArray[Any]:
-    with _PARSING:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array
+    with open(path, "rb") as file:
+        return map_array(file)
 
 
 def is_address(path: Any) -> bool:

@@ -368,20 +368,22 @@ class _Files(Protocol):
         """Release the files."""
 
 
-def refuse_absent(path: str | os.PathLike[str]) -> None:
-    """Refuse a path where there is no model."""
-    _restore_if_absent(Path(path))
-    if not os.path.exists(path):
+def kind_of(path: Path) -> int:
+    """The kind of file at a path, as ``stat.S_IFMT`` gives it; a path where there is nothing is refused."""
+    _restore_if_absent(path)
+    try:
+        return stat.S_IFMT(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(
-            f"There is no model at {os.fspath(path)}; check the name and the folder you are in."
-        )
+            f"There is no model at {path}; check the name and the folder you are in."
+        ) from None
 
 
 def _opened(path: Path) -> _Files:
-    refuse_absent(path)
-    if path.is_dir():
+    kind = kind_of(path)  # one look: another process may replace the model at any time
+    if kind == stat.S_IFDIR:
         return _Folder(path)
-    if path.is_file():
+    if kind == stat.S_IFREG:
         return _Zip(path)
     raise Refused(f"{path} is not a model of phaselabel: it is a device, pipe or socket.")
 

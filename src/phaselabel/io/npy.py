@@ -3,6 +3,7 @@
 import errno
 import math
 import os
+import threading
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,10 @@ MOST_HEADER = 10_000
 SMALL_BYTES = 2**28
 #: A larger NPZ file may expand to at most this many times its size.
 MOST_EXPANSION = 100
+
+#: NumPy reads a header with ``ast.literal_eval``. Python 3.11 and 3.12 count the depth of a syntax tree once
+#: for all threads and raise SystemError when two threads build trees at the same time.
+_PARSING = threading.Lock()
 
 
 class TooLargeError(ValueError):
@@ -67,12 +72,13 @@ def read_header(file: IO[bytes], size: int) -> Header:
     """
     try:
         version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            found = np.lib.format.read_array_header_1_0(file, MOST_HEADER)
-        elif version == (2, 0):
-            found = np.lib.format.read_array_header_2_0(file, MOST_HEADER)
-        else:
+        if version not in ((1, 0), (2, 0)):
             raise ValueError(f"version {version} of the format is not known")
+        with _PARSING:
+            if version == (1, 0):
+                found = np.lib.format.read_array_header_1_0(file, MOST_HEADER)
+            else:
+                found = np.lib.format.read_array_header_2_0(file, MOST_HEADER)
     except (OSError, MemoryError):
         raise
     except Exception as error:  # NumPy has no list of what a wrong header may raise
