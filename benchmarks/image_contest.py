@@ -83,7 +83,7 @@ class Contestants:
         if self._model is None:
             self._model = pl.Segmenter().fit(self.image, marks)
         else:
-            self._model.update(np.where(marks > 0, marks, -1), image=0)
+            self._model.update(np.where(marks > 0, marks, -1), image=0).settle()
         return self._model.results_[0].labels
 
     def shares(self, marks):

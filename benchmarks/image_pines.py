@@ -141,7 +141,7 @@ def default_pines():
         if not shares:
             model.fit(cube, marks)
         else:
-            model.update(np.where(marks > 0, marks, -1), image=0)
+            model.update(np.where(marks > 0, marks, -1), image=0).settle()
         test = (truth > 0) & (marks == 0)
         shares.append(np.mean((model.results_[0].labels == truth)[test]))
     rows = [{"pixels right, %": percent(shares), "draws": len(shares), "choice": str(model.choice_)}]

@@ -1,12 +1,15 @@
 """The studio on MNIST's 70,000: from key press to the next question on the screen, and what 50 answers reach.
 
     python benchmarks/studio.py [--answers 50] [--think 0 0.5]
-    python benchmarks/studio.py --curves [--sets digits segment] [--rows 1000] [--every 10]
+    python benchmarks/studio.py --curves [--sets digits segment] [--rows 1000] [--every 10] [--seed 0]
+    python benchmarks/studio.py --drawing [--heights 450 1500 3000] [--strokes 12]
 
 ``--curves`` needs no browser: labels right and the estimated accuracy along runs on several sets, with and
 without evidence; the experts are asked again after every ``--every`` answers.
 
-The first form drives Chromium on the real page.
+``--drawing``: pictures of 0.3, 3 and 12 megapixels, from the end of a stroke to new labels on the screen.
+
+The first and the last form drive Chromium on the real page.
 ``--think`` is how many seconds the user looks at a question before pressing
 a key; with 0 the next key follows as soon as the question is there. Needs the ``test`` extra and chromium.
 """
@@ -43,11 +46,29 @@ WATCH = """
 """
 
 
-def started(source, folder):
+WATCH_STROKES = """
+() => {
+  window.waits = [];
+  const root = document.querySelector("#workspace");
+  const newest = () => Math.max(Number(root.dataset.previewed ?? -1), Number(root.dataset.segmented ?? -1));
+  let lifted = null, before = null;
+  addEventListener("pointerup", () => { lifted = performance.now(); before = newest(); }, true);
+  new MutationObserver(() => {
+    if (lifted !== null && newest() > before) {
+      const start = lifted;
+      lifted = null;
+      requestAnimationFrame(() => { window.waits.push(performance.now() - start); });
+    }
+  }).observe(root, { attributes: true, attributeFilter: ["data-previewed", "data-segmented"] });
+}
+"""
+
+
+def started(source, folder, *options):
     """The studio as a process, and its address."""
-    words = ["studio", str(source), "--classes", ",".join("0123456789"), "--no-browser"]
+    words = ["studio", str(source), *options, "--no-browser"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "phaselabel", *words, "--project", f"{folder}/mnist.studio"],
+        [sys.executable, "-m", "phaselabel", *words, "--project", f"{folder}/p.studio"],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -60,7 +81,7 @@ def session(source, truth, n_answers, think):
     from pyarrow import csv
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        process, address = started(source, folder)
+        process, address = started(source, folder, "--classes", ",".join("0123456789"))
         try:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
@@ -89,6 +110,113 @@ def session(source, truth, n_answers, think):
             process.wait()
     right = float(np.mean(found["label_predicted"].to_numpy() == truth))
     return waits, right, state["accuracy"]
+
+
+def inner_stroke(truth, number, rng):
+    """The ends of a level stroke well inside a class, in pixels."""
+    from scipy import ndimage
+
+    step = max(1, len(truth) // 300)
+    far = ndimage.distance_transform_edt(np.pad(truth[::step, ::step] == number, 1))[1:-1, 1:-1]
+    rows, columns = np.nonzero(far >= np.quantile(far[far > 0], 0.6))
+    some = rng.integers(len(rows))
+    half = 0.6 * far[rows[some], columns[some]]
+    y, x = rows[some], columns[some]
+    return [(step * (x - half), step * y), (step * (x + half), step * y)]
+
+
+def drawing_session(height, n_strokes, think):
+    """One user who draws in three classes: seconds until labels are new, and those of the last stroke."""
+    from image_times import scene
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    image, truth = scene(height, height * 4 // 3)
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        Image.fromarray(image).save(f"{folder}/scene.png", compress_level=1)
+        process, address = started(f"{folder}/scene.png", folder)
+        try:
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+            )
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page.set_default_timeout(90_000)
+            page.goto(address)
+            for name in "abc":
+                page.get_by_label("Name of a new class").fill(name)
+                page.keyboard.press("Enter")
+                page.get_by_label(f"Draw {name}", exact=True).wait_for()
+            page.wait_for_function("() => /stroke/i.test(document.querySelector('#status').innerText)")
+            page.evaluate(WATCH_STROKES)
+            page.locator(".stage canvas").focus()
+            box = page.locator(".stage canvas").bounding_box()
+            scale = min(box["width"] / truth.shape[1], box["height"] / truth.shape[0]) * 0.97
+            left = box["x"] + (box["width"] - scale * truth.shape[1]) / 2
+            top = box["y"] + (box["height"] - scale * truth.shape[0]) / 2
+            for k in range(n_strokes + 3):
+                number = k % 3 + 1
+                (x, y), (x2, _) = inner_stroke(truth, number, rng)
+                page.keyboard.press(str(number))
+                page.mouse.move(left + scale * x, top + scale * y)
+                page.mouse.down()
+                page.mouse.move(left + scale * x2, top + scale * y, steps=6)
+                page.mouse.up()
+                lifted = time.perf_counter()
+                if k == 2:  # the first result; the strokes before it have none
+                    _settled(page, "segmented", 3)
+                    page.evaluate("window.waits.length = 0")
+                elif k > 2:
+                    page.wait_for_function("n => window.waits.length > n", arg=k - 3, polling=10)
+                    time.sleep(think)
+            version = page.request.get(page.url + "query/state").json()["version"]
+            _settled(page, "segmented", version)
+            pixels = time.perf_counter() - lifted
+            _settled(page, "settled", version)
+            settled = time.perf_counter() - lifted
+            waits = np.array(page.evaluate("window.waits")) / 1000
+            found = page.request.get(page.url + "export/labels.png").body()
+            browser.close()
+        finally:
+            process.kill()
+            process.wait()
+    right = np.mean(np.array(Image.open(io.BytesIO(found))) == truth)
+    return {
+        "megapixels": f"{truth.size / 1e6:.1f}",
+        "strokes": len(waits),
+        "median s": f"{np.median(waits):.2f}",
+        "95th percentile s": f"{np.quantile(waits, 0.95):.2f}",
+        "longest s": f"{waits.max():.2f}",
+        "every pixel, s": f"{pixels:.1f}",
+        "experts weighed again, s": f"{settled:.1f}",
+        "pixels right": f"{right:.1%}",
+    }
+
+
+def _settled(page, stage, version):
+    page.wait_for_function(
+        f"n => Number(document.querySelector('#workspace').dataset.{stage} ?? -1) >= n",
+        arg=version,
+        polling=10,
+    )
+
+
+def drawing(arguments):
+    """One session for every size of picture."""
+    rows = []
+    for height in arguments.heights:
+        rows.append(drawing_session(height, arguments.strokes, arguments.think[-1]))
+        print(rows[-1], flush=True)
+    text = (
+        "A generated scene of three classes, drawn on in Chromium: from the end of a stroke to new labels on "
+        f"the screen, {arguments.think[-1]:g} s of thought after each. The last stroke: until every pixel is "
+        "labelled, not only every cell, and until the experts have been weighed again by all strokes, a "
+        f"second of rest included.\n\n{table(rows)}"
+    )
+    write_section(
+        "studio-drawing", "The studio: drawing", "python benchmarks/studio.py --drawing", text, rows,
+        ("numpy", "numba"),
+    )  # fmt: skip
 
 
 #: The sets along which the estimate is judged.
@@ -131,21 +259,22 @@ def curves(arguments):
     rows, errors = [], {}
     for name in arguments.sets:
         one = load(name)
-        kept = np.random.default_rng(0).permutation(len(one.y))[: arguments.rows]
-        for evidence in (None, "auto"):
+        kept = np.random.default_rng(arguments.seed).permutation(len(one.y))[: arguments.rows]
+        for word in arguments.evidence:
+            evidence = None if word == "none" else word
             points = run_without_page(one.x[kept], one.y[kept], arguments.answers, arguments.every, evidence)
-            row = {"set": name, "evidence": evidence or "none"}
+            row = {"set": name, "evidence": word}
             row |= {f"after {k}": f"{right:.1%}" for k, right, _ in points}
             late = [(r, e) for k, r, e in points if k >= JUDGED_FROM and e is not None]
             if late:
                 misses = [abs(e.mean - r) for r, e in late]
-                errors.setdefault(row["evidence"], []).append(np.mean(misses))
+                errors.setdefault(word, []).append(np.mean(misses))
                 row["estimate off by"] = f"{100 * np.mean(misses):.1f}"
                 row["interval holds"] = f"{np.mean([e.low <= r <= e.high for r, e in late]):.0%}"
             rows.append(row)
             print(row, flush=True)
-    for evidence, misses in errors.items():
-        print(f"evidence {evidence}: off by {100 * np.mean(misses):.1f} points on average", flush=True)
+    for word, misses in errors.items():
+        print(f"evidence {word}: off by {100 * np.mean(misses):.1f} points on average", flush=True)
     return table(rows)
 
 
@@ -154,13 +283,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--curves", action="store_true")
     parser.add_argument("--sets", nargs="+", default=list(SETS))
+    parser.add_argument("--evidence", nargs="+", default=["none", "auto"], choices=("none", "auto"))
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--every", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="which rows of a set are drawn")
     parser.add_argument("--answers", type=int, default=50)
+    parser.add_argument("--drawing", action="store_true")
+    parser.add_argument("--heights", type=int, nargs="+", default=[450, 1500, 3000])
+    parser.add_argument("--strokes", type=int, default=12)
     parser.add_argument("--think", type=float, nargs="+", default=[0.0, 0.5])
     arguments = parser.parse_args()
     if arguments.curves:
         print(curves(arguments))
+        return
+    if arguments.drawing:
+        drawing(arguments)
         return
     source = Path(os.environ["PHASELABEL_DATA"]) / "mnist70k.npz"
     truth = np.load(source, allow_pickle=False)["y"]

@@ -2,14 +2,17 @@
 
     python benchmarks/tables.py [--rows 1500] [--per-class 30] [--seed 0]      # labels
     python benchmarks/tables.py --regression                                   # values
+    python benchmarks/tables.py --warm                                         # warm starts beside cold ones
 
 Every table is written as CSV with shuffled ids, dates, a currency, missing cells, spellings of one class and
-words for "no label"; then it is read, labelled and judged as ``phaselabel label`` does. One draw each.
+words for "no label"; then it is read, labelled and judged as ``phaselabel label`` does. One draw each. The
+last line sums up.
 """
 
 import argparse
 import tempfile
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ import pandas as pd
 from scipy import sparse
 from sets import data_home
 from sklearn import datasets
+from sklearn.preprocessing import StandardScaler
 
 from phaselabel import GinzburgLandauClassifier, GraphRegressor
 from phaselabel.io import tables
@@ -89,8 +93,8 @@ def drawn(y, per_class, rng):
     return given
 
 
-def judge(name, X, y, arguments, folder):
-    """One line of the table."""
+def judge(name, X, y, arguments, folder, tally):
+    """One line of the table; what can be summed is added to the tally."""
     rng = np.random.default_rng(arguments.seed)
     keep = rng.permutation(len(y))[: arguments.rows]
     X, y = X[keep], np.unique(y, return_inverse=True)[1][keep]
@@ -114,6 +118,14 @@ def judge(name, X, y, arguments, folder):
     noisy = GinzburgLandauClassifier().fit(features, flipped).hold_out()
     accused = noisy.suspects().rows
     theirs = cleanlab_suspects(noisy)
+    tally.update(
+        {
+            "tables": 1, "hold": bool(low <= right.mean() <= high), "labels": len(known), "wrong": len(wrong),
+            "accused, none wrong": len(suspects.rows),
+            "accused": len(accused), "rightly": int(np.isin(accused, wrong).sum()),
+            "by cleanlab": len(theirs), "rightly by cleanlab": int(np.isin(theirs, wrong).sum()),
+        }
+    )  # fmt: skip
     return {
         "table": name, "rows": len(y), "classes": int(y.max()) + 1, "labels": int((~hidden).sum()),
         "right": f"{right.mean():.1%}", "estimate": f"{held.accuracy:.1%}",
@@ -149,7 +161,6 @@ def regression(arguments):
     from sklearn.linear_model import RidgeCV
     from sklearn.metrics import r2_score
     from sklearn.neighbors import KNeighborsRegressor
-    from sklearn.preprocessing import StandardScaler
 
     chemistry = datasets.load_wine(return_X_y=True)[0]
     cells = datasets.load_breast_cancer(return_X_y=True)[0]
@@ -184,6 +195,32 @@ def regression(arguments):
         yield row | {method: f"{np.mean(values):.2f}" for method, values in scores.items()}
 
 
+def warm(name, X, y, arguments):
+    """Answer ``query`` in rounds; one model starts warm from its own last answer, one cold."""
+    rng = np.random.default_rng(arguments.seed)
+    keep = rng.permutation(len(y))[: arguments.rows]
+    X, y = StandardScaler().fit_transform(X[keep]), np.unique(y, return_inverse=True)[1][keep]
+    y = np.unique(y, return_inverse=True)[1]
+    first = rng.integers(len(y))
+    given = np.where(np.arange(len(y)) == first, y, -1)
+    model, gaps, sweeps = GinzburgLandauClassifier().fit(X, given), [], []
+    for _ in range(6):
+        asked = model.query(8)
+        given[asked] = y[asked]
+        cold = GinzburgLandauClassifier().fit(X, given)
+        model = GinzburgLandauClassifier(init=model).fit(X, given)
+        hidden = given < 0
+        right = [np.mean(m.transduction_[hidden] == y[hidden]) for m in (cold, model)]
+        gaps.append(100 * (right[0] - right[1]))
+        sweeps.append((cold.n_iter_, model.n_iter_))
+    return {
+        "table": name, "rows": len(y), "labels at the end": int((given >= 0).sum()),
+        "right at the end, cold": f"{right[0]:.1%}", "warm": f"{right[1]:.1%}",
+        "worst loss of a warm start, points": f"{max(gaps):.2f}",
+        "sweeps, cold": sum(c for c, _ in sweeps), "sweeps, warm": sum(w for _, w in sweeps),
+    }  # fmt: skip
+
+
 def main():
     """Print the table in Markdown, line by line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -191,18 +228,22 @@ def main():
     parser.add_argument("--per-class", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--regression", action="store_true")
+    parser.add_argument("--warm", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    tally = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        lines = (
-            regression(arguments)
-            if arguments.regression
-            else (judge(name, X, y, arguments, Path(folder)) for name, X, y in classified())
-        )
+        if arguments.regression:
+            lines = regression(arguments)
+        elif arguments.warm:
+            lines = (warm(name, X, y, arguments) for name, X, y in classified())
+        else:
+            lines = (judge(name, X, y, arguments, Path(folder), tally) for name, X, y in classified())
         for number, line in enumerate(lines):
             if not number:
                 print("| " + " | ".join(line) + " |\n|" + "---|" * len(line))
             print("| " + " | ".join(map(str, line.values())) + " |", flush=True)
+    print("\n" + ", ".join(f"{name} {count}" for name, count in tally.items()))
 
 
 if __name__ == "__main__":

@@ -68,9 +68,10 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 4,
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
 html_static_path = ["_static"]
-html_css_files = ["doors.css"]
+html_css_files = ["handbook.css"]
 html_show_sourcelink = False
 
 #: Characters of our docstrings that docutils' converter knows by their TeX names only.
@@ -88,7 +89,8 @@ def _mathml(writer, node):
     """Formulas as MathML, which browsers draw themselves: nothing is fetched from elsewhere."""
     block = node.tagname == "math_block"
     tex = "".join(TEX.get(character, character) for character in node.astext())
-    writer.body.append(tex2mathml(tex, as_block=block))
+    formula = tex2mathml(tex, as_block=block)
+    writer.body.append(f'<div class="formula">{formula}</div>' if block else formula)
     raise SkipNode
 
 

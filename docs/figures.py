@@ -15,6 +15,10 @@ DOCS = Path(__file__).resolve().parent
 RESULTS = DOCS.parent / "benchmarks" / "results"
 #: A figure, the name of its source, and what is quoted from there.
 MARK = re.compile(r"(\d[\d,.]*)<!-- ([a-z-]+): ([^>]+?) -->")
+#: The table of the sets on which others are better, between its marks.
+LOSSES = re.compile(r"(?<=<!-- losses -->\n).*?(?=<!-- /losses -->)", re.DOTALL)
+#: A set is in that table if the best of the others leads by more points than this with some number of labels.
+SMALLEST_LOSS = 1.0
 
 
 def pages() -> list[Path]:
@@ -30,6 +34,7 @@ def filled(text: str) -> str:
     >>> filled("a page without marks: 3.1 %")
     'a page without marks: 3.1 %'
     """
+    text = LOSSES.sub(lambda found: losses(), text)
     return MARK.sub(lambda found: f"{figure(found[2], found[3])}<!-- {found[2]}: {found[3]} -->", text)
 
 
@@ -84,6 +89,27 @@ def _contest(what: str) -> str:
     if points < 0:
         raise ValueError(f"it is {points:.1f}, so the sentence around it is no longer true")
     return f"{points:.1f}"
+
+
+def losses() -> str:
+    """A table of the sets on which the best other method is clearly better, the worst first."""
+    by_set: dict[str, dict[int, Any]] = {}
+    for line in _loaded(RESULTS / "contest.json")["results"]:
+        by_set.setdefault(line["set"], {})[line["labels"]] = line
+    worst = {name: min(line["lead"] for line in lines.values()) for name, lines in by_set.items()}
+    numbers = sorted({labels for lines in by_set.values() for labels in lines})
+    rows = [["set", *(f"{labels} per class" for labels in numbers)], ["---"] * (len(numbers) + 1)]
+    for name in sorted(worst, key=worst.__getitem__):
+        if worst[name] < -SMALLEST_LOSS:
+            rows.append([name, *(_lead(by_set[name].get(labels)) for labels in numbers)])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _lead(line: dict[str, Any] | None) -> str:
+    if line is None:
+        return "–"
+    points = f"{abs(line['lead']):.1f}"
+    return f"**−{points}** {line['which']}" if line["lead"] < 0 and points != "0.0" else f"+{points}"
 
 
 def _mean(values: list[float]) -> float:

@@ -195,7 +195,11 @@ def test_second_process_does_not_compile_again():
 
 
 #: Examples that can do less than they do by default.
-LESS = {"three_moons": ["--draws", "2"], "coins_and_cells": ["--max-pixels", "3000"]}
+LESS = {
+    "three_moons": ["--draws", "2"],
+    "coins_and_cells": ["--max-pixels", "3000"],
+    "one_of_two_flowers": ["--max-pixels", "3000"],
+}
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)

@@ -26,6 +26,8 @@ def test_lines_go_to_standard_error(capsys):
     assert shown.err.splitlines()[:2] == ["note         twice the same", "note         a log entry"]
     assert shown.err.splitlines()[2].startswith("reading      0.")
     assert talk.notes == ["twice the same"]
+    talk.say("labels", "a\nb 3, \x1b[31mred 4, Söhne 2")
+    assert capsys.readouterr().err == "labels       a b 3,  [31mred 4, Söhne 2\n"
 
 
 def test_one_object_and_nothing_else(capsys):

@@ -7,11 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import phaselabel as pl
 from phaselabel.io.tables.text import quoted
 from tablefiles import rows_of
 
 
-def test_table_report_model_prediction_and_inspection(run, customers, tmp_path):
+def test_table_report_model_prediction_and_inspection(run, command, customers, tmp_path):
     path, truth = customers
     done = run("label", path, "--label", "segment", "--report", "r.html", "--model", "model")
     assert done.returncode == 0, done.stderr
@@ -47,23 +48,23 @@ def test_table_report_model_prediction_and_inspection(run, customers, tmp_path):
 
     text = path.read_text(encoding="utf-8")
     (tmp_path / "new.csv").write_text(text.replace("green", "violet"), encoding="utf-8")
-    done = run("predict", "model", "new.csv")
+    done = command("predict", "model", "new.csv")
     assert done.returncode == 0, done.stderr
     assert "words that the model has not seen: violet" in done.stderr
     again = rows_of(tmp_path / "new_predicted.csv")
     assert np.mean([row[7] == name for row, name in zip(again[1:], truth)]) > 0.95
 
-    done = run("inspect", "customers_labelled.csv", "--model", "model", "--report", "r2.html", "--json")
+    done = command("inspect", "customers_labelled.csv", "--model", "model", "--report", "r2.html", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["rows"] == len(truth)
     assert found["held_out"]["accuracy"] > 0.9
     assert (tmp_path / "r2.html").exists()
-    done = run("inspect", "customers_labelled.csv")
+    done = command("inspect", "customers_labelled.csv")
     assert "class        Müller & Söhne" in done.stderr
 
 
-def test_text_of_a_csv_file_survives_byte_for_byte(run, tmp_path):
+def test_text_of_a_csv_file_survives_byte_for_byte(command, tmp_path):
     # Mixed quoting, CRLF, a byte-order mark, numbers with trailing zeros, no newline at the end.
     records = [
         "\ufeffname,x,y,topic",
@@ -77,7 +78,9 @@ def test_text_of_a_csv_file_survives_byte_for_byte(run, tmp_path):
     ]
     path = tmp_path / "t.csv"
     path.write_bytes("\r\n".join(records).encode())
-    done = run("label", path, "--label", "topic", "--out", "o.csv", "--neighbors", 2, "--features", "x", "y")
+    done = command(
+        "label", path, "--label", "topic", "--out", "o.csv", "--neighbors", 2, "--features", "x", "y"
+    )
     assert done.returncode == 0, done.stderr
     rows = rows_of(tmp_path / "o.csv")
     tails = [",".join([quoted(row[4], ","), *row[5:]]) for row in rows]
@@ -235,9 +238,44 @@ def test_rows_that_no_label_reaches_are_empty(command, tmp_path):
     assert [row[2:] for row in rows[-5:]] == [["", "0.0", "false"]] * 5
 
 
-def test_the_figure_of_hidden_labels_is_printed_without_a_report(run, customers):
+def test_probabilities_from_elsewhere_are_evidence(command, tmp_path):
+    """Columns are found by the names of the classes; a row of empty cells has no opinion."""
+    lines = [f"{x},{label}" for x, label in zip(range(5), ["a", "", "", "", "b"])]
+    lines += [f"{1000 + x}," for x in range(5)]
+    (tmp_path / "t.csv").write_text("x,k\n" + "\n".join(lines) + "\n")
+    for kind, opinion in {"a": "0.01,0.99", "b": "0.99,0.01"}.items():
+        (tmp_path / "p.csv").write_text("b,a\n" + ",\n" * 5 + f"{opinion}\n" * 5)
+        done = command("label", "t.csv", "--label", "k", "--evidence", "p.csv", "--neighbors", 2, "--force")
+        assert done.returncode == 0, done.stderr
+        assert [row[2] for row in rows_of(tmp_path / "t_labelled.csv")[6:]] == [kind] * 5
+    (tmp_path / "p.csv").write_text("b,c\n" + "0.5,0.5\n" * 10)
+    done = command("label", "t.csv", "--label", "k", "--evidence", "p.csv", "--force")
+    assert done.returncode == 1
+    assert "must have a column for every class, 'a', 'b'; it has 'b', 'c'" in done.stderr
+
+
+def test_the_figure_of_hidden_labels_is_printed_without_a_report(command, customers):
     path, _ = customers
-    done = run("label", path, "--label", "segment", "--force")
+    done = command("label", path, "--label", "segment", "--force")
     assert "of hidden known labels found" in done.stderr
-    again = run("label", path, "--label", "segment")
+    assert "300 rows labelled; of the 227 without a given label 100% have a confidence of 0.9" in done.stderr
+    again = command("label", path, "--label", "segment")
     assert again.stderr.endswith("or say that it may be replaced (--force).\n")
+
+
+def test_the_models_see_the_columns_that_are_named(command, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(k, rng.normal(4 * (k == "a")), rng.normal(), rng.choice(["x", "y", "z"])) for k in "ab" * 40]
+    lines = [f"{k * (i < 20)},{p},{q},{w}" for i, (k, p, q, w) in enumerate(rows)]
+    (tmp_path / "t.csv").write_text("k,p,q,w\n" + "\n".join(lines) + "\n")
+    done = command("label", "t.csv", "--label", "k", "--model-columns", "q", "w", "--model", "m")
+    assert done.returncode == 0, done.stderr
+    assert pl.load(tmp_path / "m")._believed.scale.columns.tolist() == [1, 2, 3, 4]
+    assert command("predict", "m", "t.csv", "--out", "p.csv").returncode == 0
+    refused = command("label", "t.csv", "--label", "k", "--model-columns", "k", "--force")
+    assert refused.returncode == 1
+    assert "--model-columns names 'k', which is not used; name columns among 'p', 'q'" in refused.stderr
+    refused = command(
+        "label", "t.csv", "--label", "k", "--model-columns", "q", "--evidence", "none", "--force"
+    )
+    assert "it goes with --evidence auto only" in refused.stderr

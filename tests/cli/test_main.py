@@ -1,5 +1,7 @@
+import errno
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -41,3 +43,17 @@ def test_interrupt_is_exit_code_130(monkeypatch, capsys):
 
     monkeypatch.setattr("phaselabel.cli.doctor.run", interrupt)
     assert main(["doctor"]) == 130
+
+
+def test_closed_streams_are_no_fault():
+    """The shell closes all three; the first file that is opened must not take the number of one."""
+    words = f"{sys.executable} -m phaselabel completion bash <&- >&- 2>&-"
+    assert subprocess.run(words, shell=True).returncode == 0
+
+
+def test_a_full_disk_is_named(monkeypatch, capsys):
+    for name, said in (("o.csv", " for o.csv; it was not written"), (None, "")):
+        error = OSError(errno.ENOSPC, "No space left on device", name)
+        monkeypatch.setattr("phaselabel.cli.doctor.run", Mock(side_effect=error))
+        assert main(["doctor"]) == 1
+        assert f"no space left on the disk{said}. Free some" in capsys.readouterr().err

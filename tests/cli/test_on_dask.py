@@ -151,7 +151,7 @@ def test_columns_are_refused_in_the_words_of_a_local_run(client, command, tmp_pa
     write_parts(table, tmp_path / "many.parquet", [2])
     parquet.write_table(table, tmp_path / "one.parquet")
     for words, message in (
-        (["--label", "k"], "1 values are missing in 1 column (x 1); fill them with --impute median"),
+        (["--label", "k"], "1 value is missing in 1 column (x 1); fill them in with --impute median"),
         (["--label", "K"], "did you mean 'k'?"),
         (["--label", "k", "--drop", "nope"], "There is no column 'nope' to use"),
         (["--label", "k", "--unlabeled", "a", "--unlabeled", ""], "has one class only, 'b' (1 rows)"),
@@ -181,7 +181,7 @@ def waited(condition, seconds=60):
     return False
 
 
-def test_an_interrupt_lets_go_and_resume_goes_on(client, run, embeddings, tmp_path):
+def test_an_interrupt_lets_go_and_resume_goes_on(client, command, embeddings, tmp_path):
     folder, y = embeddings
     words = ["label", folder, "--labels", "labels.csv", "--out", "out.parquet", "--checkpoint", "kept"]
     words += ["--dask", client.scheduler.address, "--sweeps-per-round", "1"]
@@ -200,10 +200,10 @@ def test_an_interrupt_lets_go_and_resume_goes_on(client, run, embeddings, tmp_pa
     assert other.status in ("pending", "finished")
     other.cancel()
     assert not (tmp_path / "out.parquet").exists()
-    done = run(*words)
+    done = command(*words)
     assert done.returncode == 1
     assert "--resume" in done.stderr
-    done = run(*words, "--resume")
+    done = command(*words, "--resume")
     assert done.returncode == 0, done.stderr
     predicted = parquet.read_table(tmp_path / "out.parquet").column("label_predicted").to_pylist()
     assert np.mean(np.array(predicted, object) == [f"class {c}" for c in y]) > 0.95

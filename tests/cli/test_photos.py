@@ -27,7 +27,9 @@ def photos(tmp_path, monkeypatch):
 def test_a_folder_of_pictures_is_labelled(photos, capsys):
     command = ["label", str(photos / "photos"), "--labels", str(photos / "labels.csv")]
     assert main([*command, "--report", str(photos / "r.html")]) == 0
-    assert "simple colours and textures" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "simple colours and textures" in said
+    assert "table        photos: 40 rows" in said
     header, *rows = rows_of(photos / "photos_labelled.csv")
     assert header == ["file", "label", "label_predicted", "label_confidence", "label_reached"]
     assert [row[0] for row in rows] == [f"{k:02}.jpg" for k in range(40)]
@@ -45,6 +47,9 @@ def test_what_is_wrong_is_said(photos, capsys):
     ):
         assert main(["label", folder, *words]) == 1
         assert sentence in capsys.readouterr().err
+    (photos / "empty").mkdir()
+    assert main(["label", str(photos / "empty"), "--labels", str(photos / "labels.csv")]) == 1
+    assert "folder without pictures" in capsys.readouterr().err
     (photos / "wrong.csv").write_text("file,label\nnowhere.jpg,sunset\n")
     assert main(["label", folder, "--labels", str(photos / "wrong.csv")]) == 1
     assert "'nowhere.jpg'" in capsys.readouterr().err

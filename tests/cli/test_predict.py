@@ -32,7 +32,10 @@ def test_new_rows_are_labelled(home, capsys):
     [
         ("x\n1\n", "lacks the column 'colour', which the model was fitted with"),
         ("x,colour\n1,red\n?,blue\n", "Column 'x' of new.csv has 1 missing values"),
-        ("x,colour\nred,1\n", "Column 'x' of new.csv must hold numbers"),
+        (
+            "x,colour\n1,red\nlots,red\n2,red\n",
+            "Column 'x' of new.csv must hold numbers; it holds 'lots' in row 1, counted from 0.",
+        ),
         ("x,colour,k_reached\n1,red,1\n", "'k_reached' already"),
         ("x,colour\n", "has no rows"),
     ],

@@ -56,6 +56,7 @@ def test_points_and_shapes_together(photo, capsys):
         (["--points", "far.csv"], "outside the image"),
         (["--scribbles", "small.png"], "4 wide and 5 high"),
         (["--points", "two.csv", "--patch", "4"], "odd"),
+        (["--scribbles", "out/../labels.png", "--out", "."], "would overwrite out/../labels.png"),
     ],
 )
 def test_errors_are_sentences_and_nothing_is_written(photo, capsys, monkeypatch, words, sentence):
@@ -63,7 +64,8 @@ def test_errors_are_sentences_and_nothing_is_written(photo, capsys, monkeypatch,
     (photo / "one.csv").write_text("x,y,label\n1,1,a\n2,2,a\n")
     (photo / "two.csv").write_text("x,y,label\n1,1,a\n2,2,b\n")
     (photo / "far.csv").write_text("x,y,label\n1,100,a\n2,2,b\n")
-    Image.fromarray(np.ones((5, 4), np.uint8)).save(photo / "small.png")
+    for name in ("small.png", "labels.png"):
+        Image.fromarray(np.ones((5, 4), np.uint8)).save(photo / name)
     assert main(["segment", "photo.png", "--out", "out", *words]) == 1
     shown = capsys.readouterr().err
     assert sentence in shown
@@ -104,7 +106,8 @@ def test_a_folder_of_images_is_segmented_from_marks_on_some(album, capsys):
     assert len(lines) == 1 + 3 * 2
     assert lines[1].startswith("img0.png,1,box,")
 
-    # A second run leaves out what is there; a removed image is done again.
+    # A second run leaves out what is there; a removed image is done again, and so is a removed summary.
+    (out / "img1.png").unlink()
     (out / "img2.json").unlink()
     again = [
         "segment",
@@ -116,8 +119,10 @@ def test_a_folder_of_images_is_segmented_from_marks_on_some(album, capsys):
     ]
     assert main(again) == 0
     shown = capsys.readouterr().err
-    assert shown.count("is there already") == 2
-    assert "img2.png: " in shown
+    assert shown.count("is there already") == 1
+    assert "img0.png: is there already" in shown
+    assert (out / "img1.png").is_file()
+    assert (out / "img2.json").is_file()
     assert not list(out.glob("*.part"))
 
 
@@ -136,3 +141,15 @@ def test_wrong_words_for_many_images_are_refused(album, capsys, monkeypatch, wor
     monkeypatch.chdir(album)
     assert main(["segment", *words]) == 1
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize("name", ["img0.png", "img0.json"])
+def test_images_and_marks_are_never_overwritten(album, capsys, monkeypatch, name, force):
+    monkeypatch.chdir(album)
+    (album / "marks" / "img0.json").write_text('{"shapes": []}')
+    folder = "images" if name.endswith("png") else "marks"
+    kept = (album / folder / name).read_bytes()
+    assert main(["segment", "images", "--train", "marks", "--out", folder, *force]) == 1
+    assert "would be overwritten, and it is not a result of phaselabel" in capsys.readouterr().err
+    assert (album / folder / name).read_bytes() == kept

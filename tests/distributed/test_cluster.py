@@ -1,15 +1,22 @@
 """Workers that share nothing but a network and an object store: each in a network namespace of its own."""
 
 import os
+import re
 import shutil
+import signal
+import struct
 import subprocess
 import sys
 import warnings
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from threading import Event, Thread, Timer
+from time import monotonic
 
 import dask.array as da
 import numpy as np
 import pytest
+import yaml
 from dask.distributed import Client, LocalCluster
 
 import phaselabel as pl
@@ -17,83 +24,115 @@ from clusters import overlapping
 from network import changing_network
 from phaselabel.distributed.build import plan
 
-HERE = "10.213.77.1"
+fcntl = pytest.importorskip("fcntl")
+
+#: A network of its own for every process that runs tests.
+HERE, *THERE = (f"10.213.{os.getpid() % 256}.{number}" for number in range(1, 5))
+#: Seconds for which a worker can reach nobody.
+CUT_SECONDS = 10
+
+ROOT = Path(__file__).parents[2]
+SWITCH = ROOT / "tests" / "support" / "switch.py"
 
 
 def ip(*words):
     return subprocess.run(["ip", *words], capture_output=True, text=True, check=True)
 
 
+def command_of(service):
+    """The command of a service in the compose file of the handbook."""
+    text = (ROOT / "docs" / "deployment.md").read_text()
+    compose = yaml.safe_load(re.search("```text\n(services:.*?)```", text, re.DOTALL)[1])
+    program, *words = compose["services"][service]["command"].split()
+    assert program == "dask"
+    return [sys.executable, "-m", program, *(word.replace("//scheduler:", f"//{HERE}:") for word in words)]
+
+
 class Network:
-    """A bridge on this machine, and a namespace for every worker: 1 ms away, 100 Mbit/s if possible."""
+    """Three namespaces and this machine; a process passes packets on, 1 ms later and at 100 Mbit/s."""
 
     def __init__(self):
-        self._name, self._spaces, self._processes = f"pl{os.getpid() % 100_000}", [], []
-        ip("link", "add", f"{self._name}br", "type", "bridge")
-        ip("addr", "add", f"{HERE}/24", "dev", f"{self._name}br")
-        ip("link", "set", f"{self._name}br", "up")
-
-    def start_worker(self, scheduler):
-        """Start a worker in a new namespace; return its process."""
-        number = len(self._spaces)
-        space, inside, outside = (f"{self._name}{end}{number}" for end in "nio")
-        address = f"10.213.77.{10 + number}"
-        ip("netns", "add", space)
-        self._spaces.append(space)
-        ip("link", "add", outside, "type", "veth", "peer", "name", inside, "netns", space)
-        ip("link", "set", outside, "master", f"{self._name}br", "up")
-        ip("-n", space, "addr", "add", f"{address}/24", "dev", inside)
-        ip("-n", space, "link", "set", inside, "up")
-        ip("-n", space, "link", "set", "lo", "up")
-        slow = ["tc", "qdisc", "add", "dev", inside, "root", "netem", "delay", "1ms", "rate", "100mbit"]
-        with suppress(subprocess.CalledProcessError):  # not every kernel has netem
-            ip("netns", "exec", space, *slow)
-        words = [
-            "--no-nanny",
-            "--no-dashboard",
-            "--nthreads",
-            "1",
-            "--memory-limit",
-            "2GiB",
-            "--host",
-            address,
-        ]
-        self._processes.append(
-            subprocess.Popen(
-                [
-                    "ip",
-                    "netns",
-                    "exec",
-                    space,
-                    sys.executable,
-                    "-m",
-                    "distributed.cli.dask_worker",
-                    scheduler,
-                    *words,
-                ],
-                stderr=subprocess.DEVNULL,
+        self._name, self._processes, files = f"pl{os.getpid() % 100_000}", [], {}
+        self._n_workers = 0
+        with ExitStack() as devices:
+            for number, address in enumerate((HERE, *THERE)):
+                files[address] = os.open("/dev/net/tun", os.O_RDWR)
+                devices.callback(os.close, files[address])
+                device = f"{self._name}t{number}"
+                # TUNSETIFF; a device of plain packets (IFF_TUN, IFF_NO_PI)
+                fcntl.ioctl(files[address], 0x400454CA, struct.pack("16sH22x", device.encode(), 0x1001))
+                inside = []
+                if number:
+                    inside = ["-n", self._space(number - 1)]
+                    ip("netns", "add", inside[1])
+                    ip("link", "set", device, "netns", inside[1])
+                    ip(*inside, "link", "set", "lo", "up")
+                ip(*inside, "addr", "add", f"{address}/24", "dev", device)
+                ip(*inside, "link", "set", device, "up")
+            words = [str(word) for pair in files.items() for word in pair]
+            self._switch = subprocess.Popen(
+                [sys.executable, SWITCH, *words], stdin=subprocess.PIPE, pass_fds=list(files.values())
             )
-        )
+
+    def _space(self, number):
+        return f"{self._name}n{number}"
+
+    def start_scheduler(self):
+        """Start the scheduler of the handbook on this machine."""
+        words = [*command_of("scheduler"), "--host", HERE, "--no-dashboard"]
+        self._processes.append(subprocess.Popen(words, stderr=subprocess.DEVNULL))
+
+    def start_worker(self):
+        """Start a worker of the handbook in the next namespace; return its process."""
+        words = ["ip", "netns", "exec", self._space(self._n_workers), *command_of("worker")]
+        # Without a nanny, so that what is killed or held up is the worker itself.
+        words += ["--host", THERE[self._n_workers], "--no-nanny", "--no-dashboard"]
+        self._processes.append(subprocess.Popen(words, stderr=subprocess.DEVNULL))
+        self._n_workers += 1
         return self._processes[-1]
 
+    def cut_off(self, address=""):
+        """Pass nothing on from or to an address, or everything again."""
+        self._switch.stdin.write(f"{address}\n".encode())
+        self._switch.stdin.flush()
+
     def close(self):
-        for process in self._processes:
+        for process in (*self._processes, self._switch):
             process.kill()
             process.wait(20)
-        for space in self._spaces:
-            ip("netns", "del", space)
-        ip("link", "del", f"{self._name}br")
+        for number in range(len(THERE)):
+            ip("netns", "del", self._space(number))
+
+
+@contextmanager
+def slow(process):
+    """Let a process run for half of the time."""
+    ended = Event()
+
+    def hold_up():
+        while not ended.wait(0.1):
+            process.send_signal(signal.SIGSTOP)
+            ended.wait(0.1)
+            process.send_signal(signal.SIGCONT)
+
+    thread = Thread(target=hold_up)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @pytest.fixture
 def network(tmp_path_factory):
-    if shutil.which("ip") is None or shutil.which("tc") is None:
-        pytest.skip("there is no ip or no tc on this machine")
+    if shutil.which("ip") is None or not os.path.exists("/dev/net/tun"):
+        pytest.skip("there is no ip or no /dev/net/tun on this machine")
     with changing_network(tmp_path_factory):
         try:
             network = Network()
-        except subprocess.CalledProcessError as error:
-            pytest.skip(f"network namespaces are not allowed here: {error.stderr.strip()}")
+        except (subprocess.CalledProcessError, PermissionError) as error:
+            pytest.skip(f"network namespaces are not allowed here: {error}")
         with closing(network):
             yield network
 
@@ -108,7 +147,7 @@ def fit(client, X, labels, **options):
     return model, model.transduction_.compute()
 
 
-def test_a_worker_killed_and_a_late_one_change_no_label(network, monkeypatch):
+def test_a_slow_worker_a_cut_a_kill_and_a_late_worker_change_no_label(network, monkeypatch):
     import s3fs
     from moto.server import ThreadedMotoServer
 
@@ -128,24 +167,25 @@ def test_a_worker_killed_and_a_late_one_change_no_label(network, monkeypatch):
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     s3fs.S3FileSystem.clear_instance_cache()
     s3fs.S3FileSystem(skip_instance_cache=True).mkdir("far")
-    with LocalCluster(
-        n_workers=0, host=HERE, processes=False, protocol="tcp://", dashboard_address=None
-    ) as far:
-        address = far.scheduler_address
-        victim, _ = network.start_worker(address), network.start_worker(address)
-        with Client(address) as client:
-            client.wait_for_workers(2, timeout=120)
-            seen = []
+    network.start_scheduler()
+    victim, other = network.start_worker(), network.start_worker()
+    with Client(f"tcp://{HERE}:8786", timeout=60) as client, slow(other):
+        client.wait_for_workers(2, timeout=120)
+        seen = []
 
-            def kill(sweep, state, energy):
-                if not seen:
-                    victim.kill()
-                    network.start_worker(address)
-                seen.append(sweep)
+        def disturb(sweep, state, energy):
+            if not seen:
+                network.cut_off(THERE[1])
+                Timer(CUT_SECONDS, network.cut_off).start()
+            elif len(seen) == 1:
+                victim.kill()
+                network.start_worker()
+            seen.append(monotonic())
 
-            model, found = fit(client, X, labels, checkpoint="s3://far/job", callbacks=kill)
+        model, found = fit(client, X, labels, checkpoint="s3://far/job", callbacks=disturb)
     server.stop()
-    assert len(seen) > 1
+    assert len(seen) > 2
+    assert seen[1] - seen[0] > CUT_SECONDS
     assert model._fitted.outcome.losses == 1
     assert model._fitted.outcome.graph.n_cut > 0
     np.testing.assert_array_equal(found, expected)

@@ -10,7 +10,7 @@ from dask.distributed import Client, LocalCluster
 from sklearn.linear_model import LogisticRegression
 
 import phaselabel as pl
-from clusters import blobs, local_flow, overlapping
+from clusters import blobs, cluster_of, local_flow, overlapping
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import HUB
 from phaselabel.few_labels.solve import Problem, solve
@@ -114,7 +114,7 @@ def test_with_evidence_too_the_answer_is_that_of_a_local_fit(client, digits, dat
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])
-@pytest.mark.parametrize("kind", ["classifier", "array"])
+@pytest.mark.parametrize("kind", ["classifier", "array", "columns"])
 def test_given_evidence_on_few_workers(n_workers, kind):
     X, y = overlapping(600)
     labels = pl.datasets.sample_labels(y, 5, random_state=3)
@@ -122,26 +122,31 @@ def test_given_evidence_on_few_workers(n_workers, kind):
     if kind == "array":
         evidence = evidence.fit(X[labels >= 0], y[labels >= 0]).predict_proba(X)
         evidence[::7] = np.nan
-    local = pl.GinzburgLandauClassifier(5, evidence=evidence).fit(X, labels)
+    given = {"model_columns": [1, 0]} if kind == "columns" else {"evidence": evidence}
+    local = pl.GinzburgLandauClassifier(5, **given).fit(X, labels)
     cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=None)
     with cluster, Client(cluster) as client:
-        model = pl.GinzburgLandauClassifier(5, evidence=evidence, dask_options={"client": client})
+        model = pl.GinzburgLandauClassifier(5, **given, dask_options={"client": client})
         model.fit(da.from_array(X, chunks=(250, -1)), labels)
         np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
         np.testing.assert_allclose(model.confidence_.compute(), local.confidence_, atol=1e-6)
     assert model.choice_.weights.keys() == local.choice_.weights.keys()
 
 
-@pytest.mark.parametrize("per_class", [1, 50])
-def test_the_answer_on_mnist_is_that_of_a_local_fit(client, data_home, per_class):
-    # benchmarks/dask_equality.py compares on 1, 2 and 4 workers, with evidence and in blocks.
+@pytest.mark.parametrize(("per_class", "n_workers"), [(1, 1), (5, 2), (50, 4)])
+def test_the_answer_on_mnist_is_that_of_a_local_fit(data_home, per_class, n_workers):
+    # benchmarks/dask_equality.py compares all of them, and in blocks.
     with np.load(Path(data_home) / "mnist70k.npz") as file:
-        X, y = file["x"][:12_000].reshape(12_000, -1), file["y"][:12_000].astype(int)
+        X, y = file["x"][:2_000].reshape(2_000, -1), file["y"][:2_000].astype(int)
     labels = pl.datasets.sample_labels(y, per_class, random_state=0)
-    model = pl.GinzburgLandauClassifier(evidence=None, dask_options={"client": client})
-    model.fit(da.from_array(X, chunks=(3_000, -1)), labels)
-    arm, *_ = client.submit(local_fit, X, labels).result()
-    np.testing.assert_array_equal(model.transduction_.compute(), arm)
+    arm, _, confidence, *_ = local_fit(X, labels, "auto")
+    cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=None)
+    with cluster, Client(cluster) as client, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = pl.GinzburgLandauClassifier(dask_options={"client": client})
+        model.fit(da.from_array(X, chunks=(600, -1)), labels)
+        np.testing.assert_array_equal(model.transduction_.compute(), arm)
+        np.testing.assert_allclose(model.confidence_.compute(), confidence, atol=1e-6)
 
 
 def local_fit(X, labels, evidence=None, **settings):
@@ -182,12 +187,7 @@ def test_an_interrupt_in_a_callback_lets_the_worker_go(digits):
     X, truth = digits
     rows = da.from_array(X, chunks=(600, -1))
     y = pl.datasets.sample_labels(truth, 5, random_state=0)
-    with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with cluster_of(1) as cluster, Client(cluster) as client:
         model = pl.GinzburgLandauClassifier(
             evidence=None, callbacks=interrupt, dask_options={"client": client}
         )
@@ -239,14 +239,30 @@ def local_weights(X):
         ({"dask_options": {"in_blocks": "no"}}, "in_blocks"),
         ({"metric": "nearby"}, "metric must be one of"),
         ({"dask_options": {"speed": 1}}, "got 'speed'"),
+        ({"dask_options": ["client"]}, "dask_options must be a dict"),
+        ({"dask_options": {"client": "tcp://scheduler:8786"}}, r"client must be a dask\.distributed\.Client"),
+        ({"dask_options": {"progress": 3}}, "progress must be a function"),
         ({"dask_options": {"sweeps_per_round": 0}}, "sweeps_per_round"),
         ({"n_neighbors": 9_999}, "n_neighbors=9999"),
+        ({"fidelity": np.ones(400)}, "fidelity must be one number or one per row, 500"),
     ],
 )
 def test_what_can_not_be_done_is_refused_in_a_sentence(client, change, words):
     X, y = blobs(500)
     with pytest.raises(ValueError, match=words):
         pl.GinzburgLandauClassifier(**change).fit(da.from_array(X, chunks=(200, -1)), y)
+
+
+def test_frames_and_labels_of_a_wrong_shape_are_refused_in_a_sentence(client):
+    import dask.dataframe as dd
+    import pandas as pd
+
+    X, y = blobs(500)
+    frame = dd.from_pandas(pd.DataFrame({"length": X[:, 0], "colour": "red"}), npartitions=2)
+    with pytest.raises(ValueError, match="Column 'colour' of X holds no numbers"):
+        pl.GinzburgLandauClassifier().fit(frame, y)
+    with pytest.raises(ValueError, match=r"y must be one column; got an array of shape \(500, 2\)"):
+        pl.GinzburgLandauClassifier().fit(frame[["length"]], da.from_array(np.c_[y, y], chunks=200))
 
 
 def test_a_strange_number_is_refused_with_its_row(client):

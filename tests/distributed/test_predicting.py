@@ -56,6 +56,8 @@ def test_new_rows_in_a_dask_array(fitted, digits):
     np.testing.assert_array_equal(labels.compute(), local.predict(new))
     odds = local.predict_proba(da.from_array(new, chunks=(200, -1)))
     assert odds.shape == (500, 10)
+    for _ in range(10):  # the model of the last call may still be on its way out
+        assert labels.shape == model.predict(da.from_array(new, chunks=(250, -1))).compute().shape
     # Products round by the number of rows in a chunk: log-odds of up to 30, in single precision (6e-8 each).
     np.testing.assert_allclose(odds.compute(), local.predict_proba(new), rtol=1e-5)
 

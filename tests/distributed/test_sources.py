@@ -1,5 +1,8 @@
 """Tables in parts: every row once, in order, and parts of a bounded size."""
 
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -47,6 +50,49 @@ def test_two_folders_with_files_of_the_same_name_have_different_tasks(tmp_path):
         np.save(tmp_path / name / "0.npy", np.ones((3, 2)))
     one, two = (open_source(tmp_path / name).X for name in ("a", "b"))
     assert not set(map(str, one.__dask_graph__())) & set(map(str, two.__dask_graph__()))
+
+
+def test_folders_that_are_columns(tmp_path):
+    rows = pa.table({"x": np.arange(6.0), "year": [2024, 2023] * 3, "kind": ["a/b", "c", None] * 2})
+    parquet.write_to_dataset(rows, tmp_path / "t", partition_cols=["year", "kind"])
+    (tmp_path / "t" / "earlier").mkdir()
+    parquet.write_table(rows, tmp_path / "t" / "earlier" / "other.parquet")
+    source = open_source(tmp_path / "t")
+    assert source.names == ["x", "year", "kind"]
+    for number, part in enumerate(source.parts):
+        answer = np.zeros(part.n_rows, object), np.ones(part.n_rows), np.ones(part.n_rows, bool)
+        write_part(str(tmp_path), ".parquet", number, "k", pa.int64(), part, *answer)
+    written = parquet.read_table(sorted(tmp_path.glob("*.parquet")))
+    assert written.column_names == [*source.names, "k_predicted", "k_confidence", "k_reached"]
+    for table in (pa.Table.from_batches(source.batches()), written.select(source.names)):
+        assert table.sort_by("x").cast(rows.schema).equals(rows)
+    assert sorted(source.column("year").to_pylist()) == sorted(rows.column("year").to_pylist())
+    parquet.write_table(rows.select(["x"]), tmp_path / "t" / "year=2023" / "loose.parquet")
+    with pytest.raises(ValueError, match=r"loose\.parquet is in no folder kind="):
+        open_source(tmp_path / "t")
+
+
+def test_parquet_and_zarr_of_a_web_server(folder):
+    import dask.array as da
+
+    da.from_array(np.arange(12.0).reshape(6, 2), chunks=(4, 1)).to_zarr(str(folder / "z"), zarr_format=3)
+
+    class Handler(SimpleHTTPRequestHandler):
+        def __init__(self, *given):
+            super().__init__(*given, directory=str(folder.parent))
+
+        def log_message(self, *words):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        place = f"http://127.0.0.1:{server.server_port}/t"
+        assert open_source(place).column("x").to_pylist() == list(range(30))
+        assert open_source(f"{place}/1.parquet").column("x").to_pylist() == list(range(10, 20))
+        assert open_source(f"{place}/z").X.sum().compute(scheduler="synchronous") == 66
+        with pytest.raises(FileNotFoundError, match="There is no http"):
+            open_source(f"{place}/none.parquet")
+        server.shutdown()
 
 
 def test_what_is_no_source(tmp_path, folder):
@@ -112,6 +158,20 @@ def test_other_parquet_files_are_no_answer(folder):
     for number in (1, 2):
         (folder / f"{number}.parquet").unlink()
     assert not is_answer(folder, "k", ".parquet")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_array_of_a_group_as_anndata_writes_it(tmp_path, version):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(tmp_path / "cells.zarr", mode="w", zarr_format=version)
+    rows = np.arange(60.0, dtype=np.float32).reshape(20, 3)
+    group.create_array("obsm/X_pca", shape=(20, 3), chunks=(8, 2), dtype="f4")[:] = rows
+    group.create_array("obs/size", shape=(20,), dtype="f4")
+    with pytest.raises(ValueError, match=r"cells\.zarr is a Zarr group; name an array in it: obsm/X_pca\."):
+        open_source(tmp_path / "cells.zarr")
+    source = open_source(tmp_path / "cells.zarr" / "obsm" / "X_pca")
+    assert [part.n_rows for part in source.parts] == [8, 8, 4]
+    np.testing.assert_array_equal(source.column("x").to_pylist(), rows)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import dask
 import pytest
-from dask.distributed import Client, LocalCluster
+from dask.distributed import Client
 
+from clusters import cluster_of
 from phaselabel.distributed.tasks import StallTimeout, Tasks
 
 
@@ -16,7 +17,7 @@ def die():
 
 def test_a_task_that_kills_its_workers_ends_the_run():
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+        cluster = cluster_of(1)
     ended = pytest.raises(RuntimeError, match=r"Workers died again and again .* 'search'")
     with cluster, Client(cluster) as client, ended:
         Tasks(client).run("search", die, [()])

@@ -1,6 +1,7 @@
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from unittest.mock import Mock
 
 import pytest
 
@@ -60,3 +61,13 @@ def test_a_folder_needs_its_files(home):
         models.find_model(str(home / "half"))
     with pytest.raises(ValueError, match="no folder"):
         models.find_model("../nowhere/at/all")
+
+
+def test_a_user_without_a_home(monkeypatch):
+    monkeypatch.delenv("PHASELABEL_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(models.Path, "home", Mock(side_effect=RuntimeError))
+    with pytest.raises(ValueError, match="PHASELABEL_CACHE"):
+        models.cache_home()
+    monkeypatch.setenv("XDG_CACHE_HOME", "/c")
+    assert models.cache_home() == models.Path("/c/phaselabel")

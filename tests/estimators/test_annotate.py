@@ -97,6 +97,9 @@ def test_words_for_no_label_and_what_is_refused():
     ):
         with pytest.raises(ValueError, match=words):
             pl.annotate(adata, **options)
+    wide = pd.DataFrame({f"c{i}": ["B"] for i in range(14)})
+    with pytest.raises(ValueError, match=r"'c11', 2 more\.$"):
+        pl.annotate(SimpleNamespace(obs=wide, obsm={"X_pca": np.ones((1, 2))}, n_obs=1), "type")
     bare = SimpleNamespace(obs=adata.obs, obsm={}, obsp={}, uns={}, n_obs=90)
     with pytest.raises(ValueError, match=r"scanpy\.pp\.pca"):
         pl.annotate(bare, "type")

@@ -9,6 +9,7 @@ import polars
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -26,7 +27,7 @@ MINUS_ONE = {"check_classifiers_classes": "its labels are -1 and 1, and here -1 
 @parametrize_with_checks(
     [
         GinzburgLandauClassifier(),
-        GinzburgLandauClassifier(unlabeled=None),
+        GinzburgLandauClassifier(unlabeled=None, evidence=None),
         BinaryGinzburgLandauClassifier(),
         BinaryGinzburgLandauClassifier(unlabeled=None),
     ],
@@ -303,6 +304,26 @@ def test_callbacks_reach_the_flow(blobs):
     assert sorted(snapshots.states) == [0, 12]
 
 
+def test_the_models_see_only_the_columns_that_are_named(tmp_path):
+    X, truth = load_iris(return_X_y=True, as_frame=True)
+    labels = np.where(np.arange(150) % 10 == 0, truth, -1)
+    two = ["petal length (cm)", "petal width (cm)"]
+    model = GinzburgLandauClassifier(10, model_columns=two).fit(X, labels)
+    again = GinzburgLandauClassifier(10, model_columns=[3, 2]).fit(X.to_numpy(), labels)
+    np.testing.assert_array_equal(model.transduction_, again.transduction_)
+    said = model._believed.say_of_rows(X.to_numpy())
+    blind = model._believed.say_of_rows(X.assign(**{X.columns[0]: 100.0, X.columns[1]: -100.0}).to_numpy())
+    np.testing.assert_array_equal(said, blind)
+    assert not np.array_equal(said, GinzburgLandauClassifier(10).fit(X, labels)._believed.say_of_rows(X))
+    alone = GinzburgLandauClassifier(10, model_columns=two, init="hub").fit(
+        X, labels
+    )  # no model sees anything
+    assert alone.choice_ is None
+    model.save(tmp_path / "model")
+    new = pd.DataFrame(X.to_numpy()[::7] + 0.01, columns=X.columns)
+    np.testing.assert_array_equal(pl.load(tmp_path / "model").predict_proba(new), model.predict_proba(new))
+
+
 # -- what is refused
 
 
@@ -321,6 +342,10 @@ def test_callbacks_reach_the_flow(blobs):
         ({"max_iter": 0}, "max_iter"),
         ({"init": "there"}, "init"),
         ({"unlabeled": "?"}, "unlabeled"),
+        ({"model_columns": [99]}, "99"),
+        ({"model_columns": ["height"]}, "'height'"),
+        ({"model_columns": []}, "model_columns"),
+        ({"model_columns": [0], "evidence": None}, "evidence='auto'"),
     ],
 )
 def test_bad_parameters_before_any_work_starts(blobs, settings, word, monkeypatch):

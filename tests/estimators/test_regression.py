@@ -130,3 +130,26 @@ def test_folds_of_continuous_values():
     assert sorted(np.concatenate([test for _, test in folds])) == np.flatnonzero(~np.isnan(y)).tolist()
     assert all(set(np.flatnonzero(np.isnan(y))) <= set(train) for train, _ in folds)
     assert cross_val_score(GraphRegressor(evidence=None), X, y, cv=LabeledFold(3)).min() > 0.3
+
+
+def test_real_values_are_found_as_well_as_by_the_usual_models():
+    from sklearn.datasets import load_diabetes
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.linear_model import RidgeCV
+    from sklearn.metrics import r2_score
+    from sklearn.neighbors import KNeighborsRegressor
+
+    X, y = load_diabetes(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    known = np.random.default_rng(0).random(len(y)) < 0.2
+    ours = r2_score(y[~known], GraphRegressor().fit(X, np.where(known, y, np.nan)).transduction_[~known])
+    others = [
+        r2_score(y[~known], model.fit(X[known], y[known]).predict(X[~known]))
+        for model in (
+            KNeighborsRegressor(5),
+            RidgeCV(np.logspace(-3, 4, 15)),
+            HistGradientBoostingRegressor(),
+        )
+    ]
+    assert ours > sorted(others)[1]  # behind one of them at most
+    assert ours > max(others) - 0.05

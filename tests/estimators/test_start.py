@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
 
 from phaselabel import GinzburgLandauClassifier, State
 from phaselabel.estimators.start import agreeing, is_automatic, policy_and_start
@@ -53,3 +55,17 @@ def test_only_an_automatic_start_spreads():
 def test_no_earlier_answer_changes_no_start():
     start = State(np.array([0, 1]), np.array([0.2, 0.3]))
     assert agreeing(start, "hub") is start
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_warm_start_is_never_worse_along_an_active_learning_run():
+    X, y = load_wine(return_X_y=True)
+    X, given = StandardScaler().fit_transform(X), np.where(np.arange(len(y)) == 0, y, -1)
+    model = GinzburgLandauClassifier().fit(X, given)
+    for _ in range(3):  # classes that are new, and labels that contradict, come on the way
+        asked = model.query(6)
+        given[asked] = y[asked]
+        cold = GinzburgLandauClassifier().fit(X, given)
+        model = GinzburgLandauClassifier(init=model).fit(X, given)
+        assert np.mean(model.transduction_ == y) >= np.mean(cold.transduction_ == y) - 0.002
+    assert np.mean(model.transduction_ == y) > 0.85

@@ -14,6 +14,10 @@ from made import accuracy, two_gaussians
 from phaselabel import GinzburgLandauClassifier
 from phaselabel.assess.calibration import calibration_error
 from phaselabel.datasets import sample_labels
+from phaselabel.evidence.experts import Expert, RowExperts
+from phaselabel.evidence.folds import Folds
+from phaselabel.evidence.opinion import pool_opinion
+from phaselabel.few_labels.class_sizes import class_sizes
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -159,3 +163,23 @@ def test_a_classifier_needs_rows(digits_graph, digits):
         GinzburgLandauClassifier(affinity="precomputed").fit(digits_graph, labels, graph=digits_graph)
     with pytest.raises(ValueError, match="one vertex per row"):
         GinzburgLandauClassifier().fit(digits[0][:100], labels[:100], graph=digits_graph)
+
+
+def test_many_labels_are_judged_by_the_pool_that_they_weigh():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=4000)
+    labels = np.where(np.arange(4000) < 3000, truth, -1).astype(np.int32)
+    folds = Folds.of(labels, 2)
+    assert folds.n_hidden == 1  # so no other fold can weigh the experts
+
+    def expert(name, said):
+        table = np.log(np.where(np.eye(2)[said] > 0, 0.9, 0.1)).astype(np.float32)
+        return Expert(name, "graph", lambda turn, rows: table if rows is None else table[rows])
+
+    good, noise = np.where(rng.random(4000) < 0.9, truth, 1 - truth), rng.integers(2, size=4000)
+    walks = [expert("good 10", good), *(expert(f"noise {k}", noise) for k in (3, 40, 41))]
+    sizes = class_sizes("estimate", np.arange(2))
+    opinion = pool_opinion(RowExperts(None, folds, None), walks, folds, sizes, ["10", "3"], usual="10")
+    right = opinion.hidden_probabilities.argmax(axis=1) == labels[opinion.hidden_rows]
+    assert right.mean() == pytest.approx(0.9, abs=0.05)
+    assert opinion.choice.figures.together == pytest.approx(0.9, abs=0.05)

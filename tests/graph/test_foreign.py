@@ -37,6 +37,24 @@ def test_graphs_of_other_libraries_are_the_same(name):
     np.testing.assert_array_equal(as_graph(GRAPHS[name]).weights.toarray(), GRAPHS["ours"].weights.toarray())
 
 
+def test_pyg_itself_gives_what_its_stand_in_gives():
+    """It needs torch, which is large: `make integrations` installs it."""
+    torch = pytest.importorskip("torch")
+    geometric = pytest.importorskip("torch_geometric")
+    both_ways = torch.from_numpy(np.concatenate([EDGES, EDGES[::-1]], axis=1))
+    data = geometric.data.Data(x=torch.eye(6), edge_index=both_ways)
+    np.testing.assert_array_equal(as_graph(data).weights.toarray(), GRAPHS["ours"].weights.toarray())
+    model = pl.GinzburgLandauClassifier(n_neighbors=2).fit(data.x, [0, -1, -1, 1, -1, -1], graph=data)
+    assert model.transduction_.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_dgl_itself_gives_what_its_stand_in_gives():
+    torch = pytest.importorskip("torch")
+    dgl = pytest.importorskip("dgl")
+    graph = as_graph(dgl.graph(tuple(map(torch.from_numpy, EDGES))))
+    np.testing.assert_array_equal(graph.weights.toarray(), GRAPHS["ours"].weights.toarray())
+
+
 @pytest.mark.parametrize("name", ["pyg", "dgl", "networkx"])
 def test_features_and_a_graph_of_another_library_are_fitted(name):
     rows = np.random.default_rng(0).normal(size=(6, 2))

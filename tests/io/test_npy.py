@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from phaselabel.io.npy import map_array, read_array, read_npz
+from phaselabel.io.npy import map_array, read_array, read_header, read_npz
 from phaselabel.io.tables import open_table
 
 ARRAYS = [
@@ -81,6 +81,18 @@ def test_archives_come_back(write, tmp_path):
     assert list(found) == ["x", "y"]
     assert found["x"].tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     assert found["y"].tolist() == ["a", "b", "c"]
+
+
+def test_a_header_takes_no_more_memory_than_it_may(tmp_path):
+    """NumPy reads a header whole before it looks at its length."""
+    content = b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**27) + bytes(2**27)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="more than 10,000 letters"):
+            read_header(io.BytesIO(content))
+        assert tracemalloc.get_traced_memory()[1] < 10**7
+    finally:
+        tracemalloc.stop()
 
 
 def bomb(path, n_bytes):

@@ -68,7 +68,9 @@ def test_labels_come_back_as_marks(result, tmp_path):
 def test_a_second_run_leaves_no_stale_files_and_keeps_others(result, tmp_path):
     result.save(tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "result.json").write_text(json.dumps({"files": ["mask_9_old.png", "../notes"]}))
+    (tmp_path / "result.json").write_text(
+        json.dumps({"files": ["mask_9_old.png", "../notes", "notes.txt", 5]})
+    )
     (tmp_path / "mask_9_old.png").write_bytes(b"")
     result.save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}

@@ -1,4 +1,5 @@
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -105,3 +106,10 @@ def test_a_label_image_of_infinite_numbers_is_refused(tmp_path):
     np.save(tmp_path / "n.npy", np.full((6, 7), 2**31, np.float32))
     with pytest.raises(ValueError, match="class numbers from 1"):
         read_marks(tmp_path / "n.npy", (6, 7))
+
+
+def test_a_painting_of_another_size_is_not_unpacked(tmp_path, monkeypatch):
+    Image.new("RGB", (7, 9)).save(tmp_path / "p.png")
+    monkeypatch.setattr(Image.Image, "load", Mock(side_effect=AssertionError))
+    with pytest.raises(ValueError, match="7 wide and 9 high but the image is 7 wide and 6 high"):
+        read_marks(tmp_path / "p.png", (6, 7))

@@ -47,3 +47,12 @@ def test_only_the_image_is_read(tmp_path):
     assert (read_image(tmp_path / "a.npz") == cube).all()
     with pytest.raises(ValueError, match="no array 'text' of numbers; it has cube, other"):
         read_image(tmp_path / "a.npz", "text")
+
+
+def test_objects_and_records_beside_the_image(tmp_path):
+    records = np.zeros(2, [("жар", "i4")])  # a header of another version
+    with pytest.warns(UserWarning, match=r"format 3\.0"):
+        np.savez(tmp_path / "a.npz", cube=np.ones((4, 5, 6)), objects=np.array([None, {}]), records=records)
+    assert read_image(tmp_path / "a.npz").shape == (4, 5, 6)
+    with pytest.raises(ValueError, match="no array 'objects' of numbers"):
+        read_image(tmp_path / "a.npz", "objects")

@@ -1,16 +1,18 @@
 import numpy as np
-from scipy import ndimage
+from scipy import ndimage, sparse
 
 from phaselabel import Segmenter
+from phaselabel.evidence.propagation import DAMPING, with_doubt
 from phaselabel.segmentation.grid import Touching
 from phaselabel.segmentation.opinion import (
     MOST_ROWS,
     N_HIDDEN_TREES,
     N_TREES,
     Expert,
+    Panel,
     Trees,
+    Walk,
     fitting_rows,
-    form_opinion,
     grain,
     stroke_folds,
 )
@@ -44,11 +46,47 @@ def test_held_back_strokes_choose_the_expert_that_finds_them():
 
     labels = np.where(np.arange(400) < 80, truth, -1).astype(np.int32)
     experts = [Expert("right", "looks", 0.4, always(right)), Expert("noise", "graph", 0.4, always(noise))]
-    opinion = form_opinion(experts, labels, np.arange(400), 2)
+    panel = Panel.weighed(experts, labels, np.arange(400), 2)
+    opinion = panel.opinion(labels)
     assert opinion.weights["right"] > 1 > 0.2 > opinion.weights["noise"]
     assert opinion.found > 0.95
     assert (opinion.probabilities.argmax(axis=1) == truth).mean() > 0.95
     assert (opinion.start().arm == opinion.probabilities.argmax(axis=1)).all()
+    more = np.where(np.arange(400) < 159, truth, -1).astype(np.int32)
+    assert panel.serves(more)
+    more[159] = truth[159]
+    assert not panel.serves(more)  # twice as many
+    assert not panel.serves(np.where(np.arange(400) < 40, truth, -1))  # half as many
+
+
+def test_a_walk_that_goes_on_ends_no_further_from_the_truth_than_a_new_one():
+    image = np.random.default_rng(0).random((30, 40, 1)).astype(np.float32)
+    grid = Touching.of([image]).graph(np.arange(1200), 1200)
+    labels = np.full(1200, -1, np.int32)
+    labels[:40], labels[-40:] = 0, 1
+    more = labels.copy()
+    more[600:610], more[0] = 1, -1  # a stroke, and one cell less
+    walk = Walk(grid, 2)
+    walk(labels, None)
+    indptr, indices, weights = grid.csr
+    system = (1 + DAMPING) * np.eye(1200) - sparse.csr_array((weights, indices, indptr)).toarray()
+    root, free = np.sqrt(grid.degrees)[:, None], more < 0
+    solution = np.where(free[:, None], 0, np.eye(2)[more] * root)
+    solution[free] = np.linalg.solve(system[free][:, free], -system[free][:, ~free] @ solution[~free])
+
+    def error(table):
+        return np.abs(np.exp(table) - np.exp(with_doubt(solution / root))).max()
+
+    assert error(walk.again(more)) <= error(Walk(grid, 2)(more, None)) < 0.05
+    assert (walk.again(more) == walk(more, None)).all()
+
+
+def test_trees_after_a_stroke_hold_on_to_nothing():
+    rows = np.arange(20, dtype=np.float32)[:, None]
+    labels = np.where(np.arange(20) < 10, 0, 1).astype(np.int32)
+    trees = Trees(rows, 2, extra=False)
+    trees(labels, None)
+    assert (trees.again(1 - labels).argmax(axis=1) == 1 - labels).all()
 
 
 def test_models_are_fitted_to_some_marks_of_every_class():

@@ -191,7 +191,7 @@ def test_numbers_of_classes_may_be_anything():
     assert np.mean((result.labels == 70000) == (truth == 2)) > 0.97
 
 
-def test_update_equals_segment_with_all_marks():
+def test_a_settled_update_equals_segment_with_all_marks(tmp_path):
     image, _ = two_discs()
     more = np.zeros((60, 90), int)
     more[50, 60:80] = 1
@@ -200,8 +200,16 @@ def test_update_equals_segment_with_all_marks():
     graph = result.graph
     assert result.update(more) is result
     assert result.graph is graph
-    together = np.where(more > 0, more, one_sided_marks())
-    assert (result.labels == segment(image, together).labels).all()
+    together = segment(image, np.where(more > 0, more, one_sided_marks()))
+    assert np.mean(result.labels == together.labels) > 0.98
+    assert result.settle() is result
+    assert (result.labels == together.labels).all()
+    assert (result.confidence == together.confidence).all()
+    result.update(np.where(more == 2, -1, 0))
+    result.save(tmp_path)  # settles first
+    fewer = segment(image, np.where(more == 1, more, one_sided_marks()))
+    assert (result.labels == fewer.labels).all()
+    assert (pl.read_marks(tmp_path / "labels.png", (60, 90)).labels == fewer.labels).all()
 
 
 def test_update_brings_new_classes_and_takes_marks_away():

@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 import phaselabel as pl
+from driving import N_DIGITS
 from phaselabel.studio.evidence import GivenProbabilities
 from phaselabel.studio.items import read_items
 
@@ -44,11 +45,11 @@ def test_exports_say_the_same(digits_workspace, digits, tmp_path):
     csv = pyarrow.csv.read_csv(io.BytesIO(digits_workspace.export("labels.csv")))
     parquet = pyarrow.parquet.read_table(io.BytesIO(digits_workspace.export("labels.parquet")))
     assert [str(v) for v in csv["label_predicted"].to_pylist()] == parquet["label_predicted"].to_pylist()
-    assert csv["row"].to_pylist() == list(range(1797))
+    assert csv["row"].to_pylist() == list(range(N_DIGITS))
     assert model.transduction_.tolist() == parquet["label_predicted"].to_pylist()
 
 
-def test_fit_the_command_and_an_export_give_the_same_labels(run, tmp_path, digits, answering):
+def test_fit_the_command_and_an_export_give_the_same_labels(command, tmp_path, digits, answering):
     X, truth = digits[0][:300], digits[1][:300]
     known = [*range(25), 101, 202]
     np.save(tmp_path / "rows.npy", X)
@@ -57,7 +58,7 @@ def test_fit_the_command_and_an_export_give_the_same_labels(run, tmp_path, digit
     y = np.array([f"d{truth[i]}" if i in known else None for i in range(300)], object)
     fitted = pl.GinzburgLandauClassifier(unlabeled=None).fit(X, y).transduction_.tolist()
 
-    done = run("label", "rows.npy", "--labels", "labels.csv", "--out", "o.csv")
+    done = command("label", "rows.npy", "--labels", "labels.csv", "--out", "o.csv")
     assert done.returncode == 0, done.stderr
     by_command = pyarrow.csv.read_csv(tmp_path / "o.csv")["label_predicted"].to_pylist()
     assert by_command == fitted
@@ -204,7 +205,7 @@ def test_the_list_is_filtered_searched_and_sorted(digits_workspace, digits):
     digits_workspace.act("skip", {"rows": [40]})
     digits_workspace.settle()
     listed = digits_workspace.queries["list"]
-    assert listed()["total"] == 1797
+    assert listed()["total"] == N_DIGITS
     assert len(listed()["items"]) == 48
     rows = [q["item"]["row"] for q in listed(start="48")["items"]]
     assert rows == list(range(48, 96))
@@ -212,7 +213,7 @@ def test_the_list_is_filtered_searched_and_sorted(digits_workspace, digits):
     assert [q["item"]["row"] for q in listed(show="skipped")["items"]] == [40]
     threes = listed(show="answered", of_class="4")["items"]
     assert [q["item"]["row"] for q in threes] == [r for r in range(30) if digits[1][r] == 3]
-    assert listed(search="ITEM 179")["total"] == 1 + 7  # 179 and 1790 to 1796
+    assert listed(search="ITEM 49")["total"] == 1 + 10  # 49 and 490 to 499
     doubtful = [q["confidence"] for q in listed(show="open", sort="doubt")["items"]]
     assert doubtful == sorted(doubtful)
     assert doubtful[0] < listed(show="open", sort="sure")["items"][0]["confidence"]

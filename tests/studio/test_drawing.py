@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from phaselabel import segment
+
 
 def stroke(workspace, number, points):
     workspace.act("stroke", {"class": number, "size": 3, "points": points})
@@ -16,11 +18,18 @@ def test_cells_come_first_and_a_newer_stroke_ends_what_is_under_way(square):
     stroke(square, 1, [[14, 14], [20, 25]])
     stroke(square, 2, [[35, 5], [40, 30]])
     square.segment_once()
-    stroke(square, 2, [[35, 5], [40, 30]])
+    square.settle_once()
+    stroke(square, 2, [[35, 8], [40, 30]])
     square.segment_once()
-    kinds = [key for event in events for key in ("previewed", "segmented") if key in event]
-    assert kinds == ["segmented", "previewed", "previewed", "segmented"]
-    assert np.mean(square.previews[0].labels == square.result.labels) > 0.95
+    kinds = [key for event in events for key in ("previewed", "segmented", "settled") if key in event]
+    assert kinds == ["segmented", "settled", "previewed", "segmented"]
+    assert (square.previews[0].labels == square.result.labels).all()
+    # The pen rests, or something is exported: exactly what a segmentation by all strokes is.
+    square.export("labels.png")
+    assert "settled" in events[-1]
+    exact = segment(square.image, square.drawing.labels())
+    assert (square.result.labels == exact.labels).all()
+    assert (square.result.confidence == exact.confidence).all()
     first = square.result
 
     # A stroke that comes while the pixels are computed: they are given up, and nothing has failed.

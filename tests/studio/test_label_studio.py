@@ -1,3 +1,6 @@
+import sqlite3
+from contextlib import closing
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -89,3 +92,26 @@ def test_what_cannot_be_answered_is_refused_in_a_sentence(client):
         assert words in answer.json()["error"]
         with pytest.raises(ValueError, match=words):
             read_config(config)
+
+
+def test_hostile_requests_are_refused(client, monkeypatch):
+    page = client.post("/webhook", json={}, headers={"Origin": "http://evil.example"})
+    assert (page.status_code, page.json()["error"]) == (400, "Requests of web pages are refused.")
+    for body in ([], "a", {"tasks": [5], "label_config": CONFIG}, {"tasks": 5, "label_config": CONFIG}):
+        assert client.post("/predict", json=body).status_code == 400
+    for data in ({"action": "ANNOTATION_CREATED", "project": 5}, {"action": "ANNOTATION_CREATED"}):
+        assert client.post("/webhook", json=data).status_code == 400
+    assert client.post("/setup", content=b"[" * 100_000).status_code == 400
+    monkeypatch.setattr("phaselabel.studio.label_studio.MAX_BODY", 10)
+    assert "may have" in client.post("/setup", content=b" " * 11).json()["error"]
+
+
+def test_a_foreign_file_is_not_written_to(tmp_path):
+    (tmp_path / "thesis.txt").write_text("three years " * 100)
+    with closing(sqlite3.connect(tmp_path / "places.sqlite")) as file, file:
+        file.execute("create table places (url text)")
+    for name in ("thesis.txt", "places.sqlite"):
+        kept = (tmp_path / name).read_bytes()
+        with pytest.raises(ValueError, match=f"{name} is no file of annotations"):
+            Backend(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == kept

@@ -37,6 +37,9 @@ def test_without_the_extra_leading_directions_keep_clusters_apart(laid_out, monk
     assert places.max() <= 1
     assert apart(places, kind) == 1
     assert (map_layout(graph, np.ones_like(X)) == 0.5).all()
+    pair = np.array([[0.0, 1.0], [2.0, 0.0]], np.float32)  # its items would meet in the middle
+    places = map_layout(pl.similarity_graph(pl.nearest_neighbors(pair, 1)), pair)
+    assert np.abs(places[0] - places[1]).max() > 0.5
 
 
 @pytest.mark.parametrize("most", [10_000, 80])

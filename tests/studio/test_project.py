@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,14 @@ def test_a_project_of_the_first_version_is_read(tmp_path):
     ]
     assert [action.number for action in project.undone] == [4]
     assert not project.record("class", {"name": "cow"}, "first")  # the request was recorded before
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path):
+    path = tmp_path / "places.sqlite"
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("PRAGMA journal_mode=WAL")
+        file.execute("CREATE TABLE places (url TEXT)")
+    kept = path.read_bytes()
+    with pytest.raises(ValueError, match="not a project of the studio"):
+        Project(path, OF)
+    assert path.read_bytes() == kept

@@ -154,13 +154,13 @@ def bomb(side):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def test_a_bomb_of_an_image_is_refused(small_studio, run, tmp_path):
+def test_a_bomb_of_an_image_is_refused(small_studio, command, tmp_path):
     for side in (12_000, 60_000):
         status, content, _ = request(small_studio, "import", "POST", bomb(side))
         assert status == 400, content
     for side in (12_000, 60_000):
         (tmp_path / "bomb.png").write_bytes(bomb(side))
-        done = run("studio", "bomb.png", "--no-browser")
+        done = command("studio", "bomb.png", "--no-browser")
         assert done.returncode == 1
         assert "pixels" in done.stderr or "too large" in done.stderr
     assert request(small_studio, "query/state")[0] == 200
@@ -202,7 +202,7 @@ def test_opening_it_up_says_what_that_means(studio, tmp_path):
     assert "not encrypted" in words
 
 
-def test_sources_that_cannot_be_opened(run, tmp_path):
+def test_sources_that_cannot_be_opened(command, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.npz").write_bytes(b"PK no")
     for source, words in (
@@ -210,7 +210,7 @@ def test_sources_that_cannot_be_opened(run, tmp_path):
         ("empty", "no pictures"),
         ("bad.npz", "NumPy file without pickled"),
     ):
-        done = run("studio", source, "--no-browser")
+        done = command("studio", source, "--no-browser")
         assert done.returncode == 1
         assert words in done.stderr
         assert "Traceback" not in done.stderr

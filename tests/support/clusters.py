@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from processes import start_method
+
 WARM = """
 import numpy as np, phaselabel as pl
 n = 8000
@@ -19,11 +21,21 @@ pl.minimize(graph, np.where(np.arange(n) < 2, np.arange(n), -1), max_iter=40)
 def client():
     # A process that compiles kernels may differ in the last bit from one that loads them: all must load them.
     subprocess.run([sys.executable, "-c", WARM], check=True)
-    from dask.distributed import Client, LocalCluster
+    from dask.distributed import Client
 
-    cluster = LocalCluster(n_workers=4, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None)
-    with cluster, Client(cluster) as client:
+    with cluster_of(4) as cluster, Client(cluster) as client:
         yield client
+
+
+def cluster_of(n_workers):
+    """A cluster of processes on this machine, which know no variable that a test has set."""
+    import dask
+    from dask.distributed import LocalCluster
+
+    with dask.config.set({"distributed.worker.multiprocessing-method": start_method()}):
+        return LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None
+        )
 
 
 @pytest.fixture(scope="module")

@@ -105,6 +105,7 @@ class Console:
     """
 
     def __init__(self, arguments: argparse.Namespace) -> None:
+        self._arguments = arguments
         self.json = bool(arguments.json)
         self.silent = bool(arguments.quiet or arguments.json)
         self.lively = not self.silent and sys.stderr.isatty() and find_spec("tqdm") is not None
@@ -113,13 +114,14 @@ class Console:
         self._seconds: dict[str, float] = {}
 
     def say(self, heading: str, words: str = "") -> None:
-        """Print one line."""
+        """Print one line, also where a name from the data has a line break or steers the terminal."""
         if not self.silent:
+            words = "".join(letter if letter.isprintable() else " " for letter in words)
             print(f"{heading:<12} {words}".rstrip(), file=sys.stderr, flush=True)
 
     def note(self, words: str) -> None:
         """Print something that the user should know before trusting the result."""
-        words = as_options(words)
+        words = as_options(words, self._arguments)
         self.notes.append(words)
         self.say("note", words)
 
@@ -159,7 +161,7 @@ class Console:
 
         def show(message: Any, *rest: Any) -> None:
             words = " ".join(str(message).split())
-            if as_options(words) not in self.notes:
+            if as_options(words, self._arguments) not in self.notes:
                 self.note(words)
 
         handler = logging.Handler(logging.WARNING)
@@ -187,27 +189,29 @@ class Console:
 #: Where bars can't be drawn, a long stage prints a line after so many seconds.
 SECONDS_A_LINE = 10.0
 
-#: The options that stand for parameters of the classifier.
+#: The options that stand for parameters.
 OPTIONS = {
     "n_neighbors": "--neighbors", "class_sizes": "--class-sizes", "abstain_below": "--abstain-below",
     "max_iter": "--max-iter", "fidelity": "--fidelity", "epsilon": "--epsilon", "metric": "--metric",
-    "graph=": "--graph", "evidence=": "--evidence ",
+    "overwrite=True": "--force", "model_columns": "--model-columns",
 }  # fmt: skip
 
 
-def as_options(words: str) -> str:
-    """A sentence of the classifier with the options of the command in place of its parameters.
+def as_options(words: str, arguments: argparse.Namespace) -> str:
+    """A sentence about parameters with the options of the command in their place, where it has them.
 
     Examples
     --------
-    >>> as_options("label one row in each part, or raise n_neighbors.")
+    >>> as_options("label one row in each part, or raise n_neighbors.", argparse.Namespace(neighbors=10))
     'label one row in each part, or raise --neighbors.'
     """
     for name, option in OPTIONS.items():
-        if "_" in name:
-            words = re.sub(rf"(?<![\w-]){name}(?!\w)", option, words)
-        else:  # a common word too: only where it is what must be changed
+        if not hasattr(arguments, option.strip("-").replace("-", "_")):
+            continue
+        if name.isalpha():  # a common word too: only where it is what must be changed
             words = re.sub(rf"^{name}(?= must)", option, words)
+        else:
+            words = re.sub(rf"(?<![\w-]){name}(?!\w)", option, words)
     return words
 
 

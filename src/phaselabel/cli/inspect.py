@@ -133,20 +133,27 @@ def _plan(console: Console, table: "Table", arguments: argparse.Namespace) -> No
     from phaselabel.io import tables
 
     if arguments.label or arguments.labels:
-        announce(console, make_plan(table, arguments, tables.survey, tables.Labels.of))
-        console.say("", "this was a dry run; phaselabel label with the same options labels the rows")
+        plan = make_plan(table, arguments, tables.survey, tables.Labels.of, dry=True)
+        announce(console, plan)
+        gaps = tables.missing_numbers(plan.columns, plan.recipe)
+        if gaps:
+            console.note(f"phaselabel label would refuse this table: {gaps}")
+            console.say("", "this was a dry run")
+        else:
+            console.say("", "this was a dry run; phaselabel label with the same options labels the rows")
         console.finish()
         return
     columns, n_rows = tables.survey(table)
     recipe = tables.plan(
         columns, features=arguments.features, drop=arguments.drop, text=arguments.text,
-        date=arguments.date, scale=arguments.scale, impute=arguments.impute or "median",
+        date=arguments.date, scale=arguments.scale, impute=arguments.impute, dry=True,
     )  # fmt: skip
     console.say("table", f"{table.path.name}: {n_rows:,} rows, {len(table.names):,} columns")
     for heading, words in tables.describe(recipe, columns):
         console.say(heading, words)
-    if not arguments.impute and any(columns[name].missing for name in recipe.roles):
-        console.note("some values are missing; phaselabel label needs --impute for these columns")
+    gaps = tables.missing_numbers(columns, recipe)
+    if gaps:
+        console.note(f"phaselabel label would refuse this table: {gaps}")
     console.say("", "name the column with the labels with --label to see what is done with them")
     console.finish(
         table=str(table.path), rows=n_rows, features=recipe.roles, left_out=recipe.left_out,

@@ -97,6 +97,10 @@ def add_method_arguments(parser: argparse.ArgumentParser) -> None:
         "probabilities with a column per class (default: auto)",
     )  # fmt: skip
     group.add_argument(
+        "--model-columns", nargs="+", metavar="COLUMN", default=[],
+        help="the columns that the models see; the graph is made from all that are used (default: all)",
+    )  # fmt: skip
+    group.add_argument(
         "--epsilon", type=float, default=1.0, metavar="ε", help="the interface width (default: 1)"
     )
     group.add_argument(
@@ -172,7 +176,7 @@ def graph_of(arguments: argparse.Namespace, n_rows: int) -> Any:
     import numpy as np
 
     from phaselabel.graph import Graph
-    from phaselabel.io.tables import as_numbers
+    from phaselabel.io.tables import numbers_of
 
     table = opened(arguments.graph, arguments)
     if not 2 <= len(table.names) <= 3:
@@ -180,7 +184,7 @@ def graph_of(arguments: argparse.Namespace, n_rows: int) -> Any:
             f"{arguments.graph} must have two columns of rows and perhaps one of weights; it has "
             f"{len(table.names)}."
         )
-    columns = [as_numbers(table.column(name).combine_chunks()) for name in table.names]
+    columns = [numbers_of(table, name) for name in table.names]
     for name, column in zip(table.names, columns):
         if column is None or not np.isfinite(column).all():
             raise ValueError(f"{arguments.graph} must hold numbers; column {name!r} does not.")
@@ -213,6 +217,7 @@ def unfitted(arguments: argparse.Namespace, plan: TablePlan) -> Any:
         evidence=evidence_of(arguments, classes), max_iter=arguments.max_iter, unlabeled=None,
         metric=arguments.metric, class_sizes=class_sizes_of(arguments, classes),
         abstain_below=arguments.abstain_below,
+        model_columns=plan.recipe.places(arguments.model_columns) or None,
     )  # fmt: skip
 
 
@@ -222,7 +227,7 @@ def evidence_of(arguments: argparse.Namespace, classes: list[Any]) -> Any:
         return "auto" if arguments.evidence == "auto" else None
     import numpy as np
 
-    from phaselabel.io.tables import as_numbers, listed
+    from phaselabel.io.tables import listed, numbers_of
 
     table, names = opened(arguments.evidence, arguments), [str(name) for name in classes]
     if sorted(table.names) != sorted(names):
@@ -230,7 +235,7 @@ def evidence_of(arguments: argparse.Namespace, classes: list[Any]) -> Any:
             f"{arguments.evidence} must have a column for every class, {listed(map(repr, names))}; it has "
             f"{listed(map(repr, table.names))}."
         )
-    columns = [as_numbers(table.column(name).combine_chunks()) for name in names]
+    columns = [numbers_of(table, name) for name in names]
     wrong = [name for name, column in zip(names, columns) if column is None]
     if wrong:
         raise ValueError(f"{arguments.evidence} must hold numbers; column {wrong[0]!r} does not.")
@@ -288,7 +293,7 @@ def _label(console: Console, plan: TablePlan, out: Path, arguments: argparse.Nam
     held = keep(console, model, X, plan, arguments)
     if arguments.evidence != "none":
         held = held or model.hold_out()  # without evidence the labels would have to be hidden now
-    _summarise(console, model, confidence, out, arguments, held)
+    _summarise(console, model, plan.labels.rows, out, arguments, held)
 
 
 def keep(console: Console, model: Any, X: Any, plan: TablePlan, arguments: argparse.Namespace) -> Any:
@@ -322,18 +327,23 @@ def _report(model: Any, X: Any, plan: TablePlan, notes: list[str], arguments: ar
 
 
 def _summarise(
-    console: Console, model: Any, confidence: Any, out: Path, arguments: argparse.Namespace, held: Any
+    console: Console, model: Any, given: Any, out: Path, arguments: argparse.Namespace, held: Any
 ) -> None:
+    """Say what was found; the confidence is that of rows without a given label."""
     import numpy as np
 
     arm = model.solution_.arm
     counts = np.bincount(arm[arm >= 0], minlength=len(model.classes_))
     lost = int((arm < 0).sum())
-    sure = float(np.mean(confidence[arm >= 0] >= 0.9))
+    others = arm >= 0
+    others[given] = False
+    confidence = model.confidence_[others]
     console.say("flow", model.solution_.status)
-    console.say(
-        "result", f"{len(arm) - lost:,} rows labelled, {sure:.0%} of them with confidence 0.9 or more"
-    )
+    result = f"{len(arm) - lost:,} rows labelled"
+    if others.any():
+        sure = f"{np.mean(confidence >= 0.9):.0%} have a confidence of 0.9 or more"
+        result += f"; of the {len(confidence):,} without a given label {sure}"
+    console.say("result", result)
     if held is not None:
         console.say("accuracy", str(held))
     for path, what in ((out, "table"), (arguments.report, "report"), (arguments.model, "model")):
@@ -342,6 +352,6 @@ def _summarise(
     console.finish(
         out=str(out), report=arguments.report, model=arguments.model, converged=model.converged_,
         sweeps=model.n_iter_, unreached=lost, held_out=held and held.facts(),
-        mean_confidence=float(confidence.mean()),
+        mean_confidence=float(confidence.mean()) if others.any() else None,
         predicted={str(label): int(count) for label, count in zip(model.classes_, counts)},
     )  # fmt: skip

@@ -63,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    _open_streams()
     try:
         arguments = build_parser().parse_args(argv)
     except KeyboardInterrupt:
@@ -80,11 +81,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if arguments.debug:
             raise
-        words = _sentence(error).replace(atomic.IN_PYTHON, "")
-        if arguments.command in ("label", "query"):  # their options have other names than the parameters
-            words = as_options(words)
+        words = as_options(_sentence(error), arguments)
         print(f"phaselabel {arguments.command}: {words}", file=sys.stderr)
         return FAILED
+
+
+def _open_streams() -> None:
+    """Open streams that were closed; otherwise the first files to be opened would take their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -151,10 +157,8 @@ def _interrupted() -> int:
 def _sentence(error: BaseException) -> str:
     """The text of an error on one line."""
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        where = f" for {error.filename}" if error.filename else ""
-        return (
-            f"no space left on the disk{where}; nothing was written. Free some space or choose another place."
-        )
+        where = f" for {error.filename}; it was not written" if error.filename else ""
+        return f"no space left on the disk{where}. Free some space or choose another place."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     if isinstance(error, MemoryError) and not str(error):

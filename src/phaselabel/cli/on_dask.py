@@ -101,8 +101,8 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
     from phaselabel.io.archive import refuse_existing_archive
     from phaselabel.io.atomic import refuse_existing
 
-    for option in ("text", "embed", "graph", "id"):
-        if getattr(arguments, option):
+    for option in ("text", "embed", "graph", "id", "model-columns"):
+        if getattr(arguments, option.replace("-", "_")):
             raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
     if arguments.report:
         refuse_existing(arguments.report, arguments.force)
@@ -169,7 +169,7 @@ def _fit(
     from phaselabel.labels import encode
 
     classes, arms = encode(labels.values, None)
-    settings, rounds = settings_of(model), arguments.sweeps_per_round
+    settings, rounds = settings_of(model, X), arguments.sweeps_per_round
     settings.sweeps_per_round = "auto" if rounds == "auto" else int(rounds)
     options = {"checkpoint": arguments.checkpoint, "resume": arguments.resume, "progress": bars}
     fitted = fit_known(X, labels.rows, arms, classes, settings, client, options)

@@ -18,9 +18,14 @@ SUBFOLDERS = "folder"
 
 
 def is_folder_of_pictures(path: str) -> bool:
-    """Whether a path is a folder with a picture in it, or in a folder inside it."""
+    """Whether a path is a folder of pictures; a folder without any is refused."""
     folder = Path(path)
-    return folder.is_dir() and bool(listed_pictures(folder))
+    if folder.is_dir() and not listed_pictures(folder):
+        raise ValueError(
+            f"{folder} is a folder without pictures; name a folder with pictures, or the file with the table "
+            "(a folder of tables needs --dask)."
+        )
+    return folder.is_dir()
 
 
 def listed_pictures(folder: Path) -> list[str]:
@@ -89,7 +94,7 @@ def open_folder(console: Console, arguments: argparse.Namespace) -> "MemoryTable
         name: pa.array([labels.get(names[k]) for k in readable], pa.string()),
         "features": vectors,
     }
-    return MemoryTable(folder.resolve().with_suffix(".arrow"), columns, ["file", name])
+    return MemoryTable(folder.resolve(), columns, ["file", name])
 
 
 def _labels(folder: Path, names: list[str], arguments: argparse.Namespace) -> dict[str, str]:

@@ -94,13 +94,16 @@ def _segment_one(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from phaselabel.segmentation import Marks, read_image, read_marks, segment
-    from phaselabel.segmentation.export import save, summary
+    from phaselabel.segmentation.export import refuse_inputs, save, summary
 
     given = [f for f in (arguments.scribbles, arguments.points, arguments.shapes) if f]
     if not given:
         raise ValueError("There are no marks; give --scribbles, --points or --shapes.")
+    source = Path(arguments.images[0])
+    folder = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_segmented")
+    refuse_inputs(folder, [source, *given, *filter(None, [arguments.legend])])
     started = time.perf_counter()
-    image = read_image(arguments.images[0], arguments.variable)
+    image = read_image(source, arguments.variable)
     volume = arguments.variable == "volume"
     shape = image.shape[: 3 if volume else 2]
     options = {"legend": arguments.legend, "image": image if image.ndim == 3 and not volume else None}
@@ -115,8 +118,6 @@ def _segment_one(arguments: argparse.Namespace) -> None:
         max_pixels=arguments.max_pixels,
         progress=None if arguments.quiet else _Progress(started),
     )
-    source = Path(arguments.images[0])
-    folder = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_segmented")
     save(result, folder, source.name, source=source)
     if not arguments.quiet:
         _report(summary(result), folder)

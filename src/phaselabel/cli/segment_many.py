@@ -34,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out or "masks")
     names = output_names(images)
     progress = _Lines(len(images), arguments.quiet)
+    for name in names:
+        _refuse_foreign(out, name)
     if arguments.model:
         model = load(arguments.model)
         if not isinstance(model, Segmenter):
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     out.mkdir(parents=True, exist_ok=True)
     failed: dict[str, str] = {}
     for image, name in zip(images, names):
-        if not arguments.force and (out / f"{name}.json").is_file():
+        if not arguments.force and _is_done(out, name):
             progress.done(image.name, "is there already")
             continue
         started = time.perf_counter()
@@ -149,21 +151,57 @@ def _learned(images: list[Path], arguments: argparse.Namespace, progress: "_Line
     return model.fit(pixels, marks)
 
 
+def _earlier(out: Path, name: str) -> Any:
+    """The summary that an earlier run wrote for an image; None if there is none."""
+    try:
+        document = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    ours = isinstance(document, dict) and {"phaselabel", "image", "classes"} <= document.keys()
+    return document if ours else None
+
+
+def _is_done(out: Path, name: str) -> bool:
+    """Whether an earlier run has written the summary of an image and, if it is no volume, the label image."""
+    found = _earlier(out, name)
+    return found is not None and ("depth" in found or (out / f"{name}.png").is_file())
+
+
+def _refuse_foreign(out: Path, name: str) -> None:
+    """Raise if a result would overwrite an image, marks or anything else that no run has written."""
+    from phaselabel.segmentation.pictures import is_signed
+
+    picture, document = out / f"{name}.png", out / f"{name}.json"
+    ours = _earlier(out, name) is not None
+    foreign = [document] if document.exists() and not ours else []
+    if picture.exists() and not ours and not is_signed(picture):
+        foreign.append(picture)
+    if foreign:
+        raise FileExistsError(
+            f"{foreign[0]} would be overwritten, and it is not a result of phaselabel; choose another folder "
+            "with --out."
+        )
+
+
 def _segment_one(model: Any, image: Path, out: Path, name: str, arguments: argparse.Namespace) -> None:
     """Write the label image and the summary of one image; the summary last, so that a run can be resumed."""
     from phaselabel.io.atomic import replacing
     from phaselabel.segmentation import read_image
     from phaselabel.segmentation.export import label_picture, save, summary
+    from phaselabel.segmentation.pictures import signature
 
     result = model.segment(read_image(image, arguments.variable))
     if arguments.everything or result.labels.ndim == 3:
         save(result, out / name, image.name, source=image)
     if result.labels.ndim == 2:
         with replacing(out / f"{name}.png", True) as draft:
-            label_picture(result.labels, result.classes, result.colors).save(draft, format="PNG")
+            picture = label_picture(result.labels, result.classes, result.colors)
+            picture.save(draft, format="PNG", pnginfo=signature())
     with replacing(out / f"{name}.json", True) as draft:
         document = summary(result) | {"image": image.name}
-        draft.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        draft.write_text(
+            json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace"
+        )
 
 
 def _write_table(out: Path, names: Sequence[str]) -> None:
@@ -174,13 +212,12 @@ def _write_table(out: Path, names: Sequence[str]) -> None:
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for name in names:
-        path = out / f"{name}.json"
-        if path.is_file():
-            document = json.loads(path.read_text(encoding="utf-8"))
+        document = _earlier(out, name)
+        if document is not None:
             for entry in document["classes"]:
                 writer.writerow(entry | {"image": document["image"], "class": entry["number"]})
     with replacing(out / "summary.csv", True) as draft:
-        draft.write_text(text.getvalue(), encoding="utf-8")
+        draft.write_text(text.getvalue(), encoding="utf-8", errors="replace")
 
 
 class _Lines:

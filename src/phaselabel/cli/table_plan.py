@@ -47,6 +47,8 @@ def make_plan(
     arguments: argparse.Namespace,
     survey: Callable[["Table", Sequence[str]], tuple[dict[str, "Column"], int]],
     labels_in: Callable[["Table", str, int, Sequence[str]], "Labels"],
+    *,
+    dry: bool = False,
 ) -> TablePlan:
     """Read everything once, and refuse a table that can't be used before heavy libraries are loaded.
 
@@ -61,6 +63,8 @@ def make_plan(
     labels_in : callable
         Takes the table, a column, the number of rows and the entries that mean "no label"; returns the
         labels.
+    dry : bool, default=False
+        Whether the plan is only shown: missing numbers are no reason to refuse then.
     """
     from phaselabel.io import tables
 
@@ -92,8 +96,17 @@ def make_plan(
     labels.check(table if other is None else other, name if other is None else None)
     recipe = tables.plan(
         columns, features=arguments.features, drop=arguments.drop, text=arguments.text,
-        date=arguments.date, scale=arguments.scale, impute=arguments.impute,
+        date=arguments.date, scale=arguments.scale, impute=arguments.impute, dry=dry,
     )  # fmt: skip
+    wanted = getattr(arguments, "model_columns", ())  # a dry run has no method
+    if wanted and arguments.evidence != "auto":
+        raise ValueError("--model-columns names what the models see, so it goes with --evidence auto only.")
+    unused = [column for column in wanted if column not in recipe.roles]
+    if unused:
+        raise ValueError(
+            f"--model-columns names {unused[0]!r}, which is not used; name columns among "
+            f"{tables.listed(map(repr, recipe.roles))}."
+        )
     return TablePlan(table, n_rows, columns, recipe, labels, name)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import psutil
 from dask.utils import format_bytes
+from distributed import Client
 from numpy.typing import DTypeLike, NDArray
 
 from phaselabel._kernels.flow import STATE
@@ -241,19 +242,21 @@ def fit(
     Fitted
         Labels, confidence, and the flow's solution.
     """
-    given = dict(options or {})
-    for name in given:
-        if name not in OPTIONS:
-            raise ValueError(f"dask_options may have {', '.join(OPTIONS)}; got {name!r}.")
-    X = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
+    given = _checked_options(options)
+    if hasattr(X, "to_dask_array"):
+        if wrong := [name for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "O") not in "buif"]:
+            raise ValueError(
+                f"Column {wrong[0]!r} of X holds no numbers ({X.dtypes[wrong[0]]}); drop such columns, or "
+                "encode them first."
+            )
+        X = X.to_dask_array(lengths=True)
     y = y.to_dask_array(lengths=True) if hasattr(y, "to_dask_array") else y
+    if getattr(y, "ndim", 1) != 1:
+        raise ValueError(f"y must be one column; got an array of shape {tuple(y.shape)}.")
     if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "buif":
         raise ValueError(f"X must be a Dask array of numbers, rows by features; got {X.dtype} {X.shape}.")
     settings.sweeps_per_round = given.get("sweeps_per_round", "auto")
-    check_sweeps_per_round(settings.sweeps_per_round)
     settings.in_blocks = given.get("in_blocks", "auto")
-    if settings.in_blocks not in (True, False, "auto"):
-        raise ValueError(f"in_blocks must be True, False or 'auto'; got {settings.in_blocks!r}.")
     with connected(given.get("client")) as client:
         if np.isnan(X.shape[0]):
             X = X.compute_chunk_sizes()
@@ -262,6 +265,24 @@ def fit(
             raise ValueError(f"y must have one entry per row of X, {X.shape[0]}; got {n}.")
         classes, arms = encode(values, None)
         return fit_known(X, rows, arms, classes, settings, client, given)
+
+
+def _checked_options(options: Any) -> dict[str, Any]:
+    """The ``dask_options`` of a classifier; raise where one can't be used."""
+    if not isinstance(options, dict | None):
+        raise ValueError(f"dask_options must be a dict; got {options!r}.")
+    given = options or {}
+    for name in given:
+        if name not in OPTIONS:
+            raise ValueError(f"dask_options may have {', '.join(OPTIONS)}; got {name!r}.")
+    if not isinstance(client := given.get("client"), Client | None):
+        raise ValueError(f"client must be a dask.distributed.Client; got {client!r}.")
+    if (progress := given.get("progress")) is not None and not callable(progress):
+        raise ValueError(f"progress must be a function of (stage, done, total); got {progress!r}.")
+    check_sweeps_per_round(given.get("sweeps_per_round", "auto"))
+    if (in_blocks := given.get("in_blocks", "auto")) not in (True, False, "auto"):
+        raise ValueError(f"in_blocks must be True, False or 'auto'; got {in_blocks!r}.")
+    return given
 
 
 def fit_known(
@@ -275,6 +296,8 @@ def fit_known(
 ) -> Fitted:
     """Label every row of a Dask array from the class numbers ``arms`` of some ``rows``."""
     if np.ndim(settings.fidelity):
+        if (shape := np.shape(settings.fidelity)) != (X.shape[0],):
+            raise ValueError(f"fidelity must be one number or one per row, {X.shape[0]}; got shape {shape}.")
         settings.fidelity = np.asarray(settings.fidelity)[rows]
     checked_fidelity(settings.fidelity, arms)
     class_sizes(settings.class_sizes, classes)

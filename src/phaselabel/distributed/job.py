@@ -71,6 +71,7 @@ class Settings:
     class_sizes: Any = "estimate"
     policy: Policy = FIT
     evidence: Any = None
+    model_columns: NDArray[np.intp] | None = None
     callbacks: Sequence[Any] = ()
     sweeps_per_round: int | Literal["auto"] = "auto"
     in_blocks: bool | Literal["auto"] = "auto"
@@ -410,7 +411,9 @@ def _local_problem(
 ) -> LocalProblem:
     fidelity = np.broadcast_to(np.asarray(settings.fidelity, np.float64), rows.shape)
     sizes = settings.sizes(n_classes)
-    return LocalProblem(rows, arms, fidelity, n_classes, sizes, settings.flow, settings.policy)
+    return LocalProblem(
+        rows, arms, fidelity, n_classes, sizes, settings.flow, settings.policy, columns=settings.model_columns
+    )
 
 
 def _digest(X: Any, rows: NDArray[Any], arms: NDArray[Any], settings: Settings) -> str:
@@ -419,6 +422,7 @@ def _digest(X: Any, rows: NDArray[Any], arms: NDArray[Any], settings: Settings) 
     words = f"{X.shape} {X.dtype} {settings.n_neighbors} {settings.scale_neighbor} {settings.metric} "
     words += f"{flow.epsilon} {flow.step} {flow.tol} {settings.class_sizes} {settings.policy.name} "
     words += settings.evidence if isinstance(settings.evidence, str) else type(settings.evidence).__name__
+    words += "" if settings.model_columns is None else f" {settings.model_columns.tolist()}"
     digest = hashlib.sha256(words.encode())
     for part in (rows.astype(np.int64), arms.astype(np.int32), np.asarray(settings.fidelity, np.float64)):
         digest.update(np.ascontiguousarray(part).tobytes())

@@ -54,7 +54,8 @@ def on_workers(model: Any) -> Any:
         client = get_client()
     except ValueError:
         return model
-    return client.scatter(model, broadcast=True, hash=True)
+    # A key of its own: one that is made again while its data are being released is lost.
+    return client.scatter(model, broadcast=True, hash=False)
 
 
 def _predict_chunk(model: Any, chunk: Any, method: str, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -3,11 +3,12 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 import numpy as np
@@ -17,11 +18,16 @@ from numpy.typing import NDArray
 from phaselabel.distributed.folder import file_system, is_address, local_copy
 from phaselabel.io.tables import ArrayTable, ParquetTable, Table, found_columns, found_names
 from phaselabel.io.tables.columnar import arrays_of
+from phaselabel.io.tables.table import listed
 
 #: Rows of a part at most, unless one row group of Parquet or one chunk of Zarr has more.
 PART_ROWS = 250_000
 #: Bytes of a part at most, with the same exceptions.
 PART_BYTES = 2**24
+#: The files of which a Zarr array or group has one.
+ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
+#: The folder of rows whose column has no value.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -47,13 +53,53 @@ class Part(ABC):
 
 @dataclass(frozen=True)
 class ParquetPart(Part):
-    """Some row groups of a Parquet file."""
+    """Some row groups of a Parquet file, and the columns that the names of its folders give.
+
+    Attributes
+    ----------
+    groups : tuple of int
+        The numbers of the row groups.
+    keys : tuple of (str, pyarrow.Scalar)
+        Columns that have one value in the whole file.
+    """
 
     groups: tuple[int, ...]
+    keys: tuple[tuple[str, Any], ...] = ()
 
     def open(self) -> Table:
         """These rows as a table."""
-        return ParquetTable(local_copy(self.path), self.groups)
+        return KeyedTable(ParquetTable(local_copy(self.path), self.groups), self.keys)
+
+    def whole_groups(self) -> Iterator[pa.Table]:
+        """The row groups, one at a time, with all columns."""
+        from pyarrow import parquet
+
+        file = parquet.ParquetFile(local_copy(self.path))
+        for group in self.groups:
+            table = file.read_row_group(group)
+            for name, value in self.keys:
+                table = table.append_column(name, pa.repeat(value, len(table)))
+            yield table
+
+
+class KeyedTable(Table):
+    """A table with further columns, each of one value."""
+
+    def __init__(self, table: Table, keys: tuple[tuple[str, Any], ...]) -> None:
+        self.path, self._table, self._keys = table.path, table, dict(keys)
+        self.names = [*table.names, *self._keys]
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in order; all columns, or those named."""
+        names = self.names if columns is None else list(columns)
+        # One column at least, which counts the rows.
+        stored = [name for name in names if name not in self._keys] or self._table.names[:1]
+        for batch in self._table.batches(stored):
+            arrays = (
+                pa.repeat(self._keys[name], len(batch)) if name in self._keys else batch.column(name)
+                for name in names
+            )
+            yield pa.RecordBatch.from_arrays(list(arrays), names=names)
 
 
 @dataclass(frozen=True)
@@ -89,9 +135,10 @@ def _zarr_errors(path: Path) -> Iterator[None]:
     """One sentence for a damaged array: there is no list of what zarr raises."""
     try:
         yield
-    except (OSError, MemoryError):
-        raise
     except Exception as error:
+        # What the system says has a number; zarr's own FileNotFoundError for a group that is none has not.
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+            raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(
             f"{path.name} is not a Zarr array, or it is damaged ({reason:.120}); write it again."
@@ -148,26 +195,38 @@ def open_source(path: str | Path) -> Source:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}; check the name and the folder you are in.")
-    if (path / "zarr.json").exists() or (path / ".zarray").exists():
+    if any((path / name).exists() for name in ZARR_FILES):
         return ZarrSource(path)
-    for pattern, kind in (("*.parquet", ParquetSource), ("*.npy", ArraySource)):
-        files = sorted(path.glob(pattern)) if path.is_dir() else [path] * path.match(pattern)
-        if files:
-            return kind(path, files)
+    if files := _parquet_files(path):
+        return ParquetSource(path, files)
+    if files := sorted(path.glob("*.npy")) if path.is_dir() else [path] * path.match("*.npy"):
+        return ArraySource(path, files)
     raise ValueError(
         f"{path} is neither a folder of .parquet or .npy files nor a Zarr array; --dask reads those."
     )
 
 
+def _parquet_files(path: Path) -> list[Path]:
+    """A Parquet file, or those of a folder and of folders in it that are named ``column=value``."""
+    if not path.is_dir():
+        return [path] * path.match("*.parquet")
+    found = sorted(path.rglob("*.parquet"))
+    return [file for file in found if _is_part(file.relative_to(path).as_posix())]
+
+
+def _is_part(name: str) -> bool:
+    """Whether all folders between a table and its file name columns."""
+    return all("=" in folder for folder in name.lstrip("/").split("/")[:-1])
+
+
 def _open_address(address: str) -> Source:
     """The same of an object store: Parquet files below the address, one such file, or a Zarr array."""
     files, root = file_system(address)
-    if files.exists(f"{root}/zarr.json") or files.exists(f"{root}/.zarray"):
+    if any(files.exists(f"{root}/{name}") for name in ZARR_FILES):
         return ZarrSource(address)
-    found = [root] if root.endswith(".parquet") and files.isfile(root) else files.glob(f"{root}/*.parquet")
-    if found:
-        protocol = address.split("://")[0]
-        return ParquetSource(address, [f"{protocol}://{name.lstrip('/')}" for name in sorted(found)])
+    found = [root] if root.endswith(".parquet") and files.isfile(root) else files.glob(f"{root}/**/*.parquet")
+    if found := [name for name in sorted(found) if _is_part(name.removeprefix(root))]:
+        return ParquetSource(address, [files.unstrip_protocol(name) for name in found])
     if not files.exists(root):
         raise FileNotFoundError(f"There is no {address}; check the name and the credentials.")
     raise ValueError(
@@ -182,17 +241,27 @@ class ZarrSource(Source):
 
     def __init__(self, place: Path | str) -> None:
         try:
-            import zarr  # noqa: F401
+            import zarr
         except ImportError:
             raise ImportError("Reading Zarr needs zarr; install it with: pip install zarr") from None
         import dask.array as da
 
         path, place = Path(place), place if isinstance(place, str) else str(place.absolute())
         with _zarr_errors(path):
+            node = zarr.open(place, mode="r")
+            tables = _tables_in(node) if isinstance(node, zarr.Group) else []
+        if tables:
+            raise ValueError(f"{path.name} is a Zarr group; name an array in it: {listed(tables)}.")
+        with _zarr_errors(path):
             self.path, self.X = path, da.from_zarr(place)
         _refuse_shape(path, self.X.shape)
         starts = np.concatenate([[0], np.cumsum(self.X.chunks[0])]).tolist()
         self.parts = [ZarrPart(start, size, place) for start, size in zip(starts, self.X.chunks[0])]
+
+
+def _tables_in(group: Any) -> list[str]:
+    """The arrays of rows by features in a Zarr group and the groups in it."""
+    return [name for name, node in group.members(max_depth=None) if getattr(node, "ndim", 0) == 2]
 
 
 class ArraySource(Source):
@@ -227,26 +296,49 @@ class ArraySource(Source):
 
 
 class ParquetSource(Source):
-    """Parquet files with the same columns, one below the other in the order of their names."""
+    """Parquet files with the same columns, one below the other in the order of their names.
+
+    Folders named ``year=2024`` are columns, as Hive, Spark and Dask write them.
+    """
 
     def __init__(self, place: Path | str, files: Sequence[Path | str]) -> None:
         from pyarrow import parquet
 
         self.path, self.parts = Path(place), []
         self.names = list(ParquetTable(local_copy(str(files[0]))).names)
-        first = 0
-        for file in files:
+        keys = _folder_keys([str(file).removeprefix(str(place)) for file in files], self.names)
+        self.names += [name for name, _ in keys[0]]
+        first, stored = 0, self.names[: len(self.names) - len(keys[0])]
+        for file, folders in zip(files, keys):
             with _opened(file) as content:
                 opened = parquet.ParquetFile(content)
-                if missing := [name for name in self.names if name not in opened.schema_arrow.names]:
+                if missing := [name for name in stored if name not in opened.schema_arrow.names]:
                     names = Path(file).name, Path(files[0]).name
                     raise ValueError(f"{names[0]} has no column {missing[0]!r}, which {names[1]} has.")
                 for groups, rows in _grouped(opened.metadata):
                     where = file if isinstance(file, str) else str(file.absolute())
-                    self.parts.append(ParquetPart(first, rows, where, groups))
+                    self.parts.append(ParquetPart(first, rows, where, groups, folders))
                     first += rows
         if not self.parts:
             raise ValueError(f"{self.path.name} has no rows; there is nothing to label.")
+
+
+def _folder_keys(files: list[str], stored: list[str]) -> list[tuple[tuple[str, Any], ...]]:
+    """The columns that folders named ``column=value`` give every file; whole numbers if all values are."""
+    found: list[dict[str, str | None]] = []
+    for file in files:
+        folders = (folder.partition("=") for folder in file.replace("\\", "/").split("/")[:-1])
+        pairs = {unquote(name): unquote(value) for name, sign, value in folders if sign}
+        found.append({name: None if value == NO_VALUE else value for name, value in pairs.items()})
+    names = [name for name in found[0] if name not in stored]
+    for file, keys in zip(files, found):
+        if missing := [name for name in names if name not in keys]:
+            raise ValueError(f"{file} is in no folder {missing[0]}=..., as {files[0]} is; move it to one.")
+    columns = {name: pa.array([keys[name] for keys in found], pa.string()) for name in names}
+    for name, values in columns.items():
+        with suppress(pa.ArrowInvalid):
+            columns[name] = values.cast(pa.int64())
+    return [tuple((name, values[i]) for name, values in columns.items()) for i in range(len(files))]
 
 
 @contextmanager
@@ -377,11 +469,11 @@ def write_part(
     if not isinstance(beside, ParquetPart):
         parquet.write_table(found, path)
         return len(reached)
-    file, done = parquet.ParquetFile(local_copy(beside.path)), 0
-    schema = pa.schema([*file.schema_arrow, *found.schema], metadata=file.schema_arrow.metadata)
-    with parquet.ParquetWriter(path, schema) as writer:
-        for group in beside.groups:
-            table = file.read_row_group(group)
+    done, writer = 0, None
+    with ExitStack() as stack:
+        for table in beside.whole_groups():
+            schema = pa.schema([*table.schema, *found.schema], metadata=table.schema.metadata)
+            writer = writer or stack.enter_context(parquet.ParquetWriter(path, schema))
             here = found.slice(done, len(table))
             writer.write_table(pa.table([*table.columns, *here.columns], schema=schema))
             done += len(table)

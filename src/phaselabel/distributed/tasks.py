@@ -97,9 +97,11 @@ class Tasks:
 
     def workers(self) -> dict[str, dict[str, Any]]:
         """Describe every worker as the scheduler does, and its memory in use; wait for the first worker."""
-        self.client.wait_for_workers(1, timeout=60)
-        in_use = self.client.run(_unspillable_bytes, on_error="ignore")
-        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        workers: dict[str, dict[str, Any]] = {}
+        while not workers:  # a client that finds its scheduler again knows no worker for a moment
+            self.client.wait_for_workers(1, timeout=60)
+            in_use = self.client.run(_unspillable_bytes, on_error="ignore")
+            workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return {address: {**worker, "in_use": in_use.get(address, 0)} for address, worker in workers.items()}
 
 

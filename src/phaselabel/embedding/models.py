@@ -31,7 +31,13 @@ def cache_home() -> Path:
     named = os.environ.get("PHASELABEL_CACHE")
     if named:
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "phaselabel"
+    usual = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(usual) if usual else Path.home() / ".cache") / "phaselabel"
+    except RuntimeError:  # a user without a home
+        raise ValueError(
+            "There is no home folder for models and vectors; name a folder for them with PHASELABEL_CACHE."
+        ) from None
 
 
 def find_model(name: str, say: Callable[[str], None] = lambda sentence: None) -> Path:
@@ -108,9 +114,10 @@ def _download(repository: str, target: Path, say: Callable[[str], None]) -> None
             except (URLError, OSError) as error:
                 if needed:
                     raise ValueError(
-                        f"The model {repository} could not be downloaded ({error}). On a machine without a "
-                        "network, copy its folder (tokenizer.json and onnx/model.onnx) and name the "
-                        f"folder instead{_packaged(repository)}."
+                        f"The model {repository} could not be downloaded "
+                        f"({getattr(error, 'reason', error)}). On a machine without a network, copy its "
+                        "folder (tokenizer.json and onnx/model.onnx) and name the folder "
+                        f"instead{_packaged(repository)}."
                     ) from None
         os.replace(part, target)
     finally:

@@ -5,6 +5,7 @@ Every batch is on disk before the next one begins, so an interrupted run continu
 
 import hashlib
 import sqlite3
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -38,29 +39,41 @@ class VectorCache:
         wanted, known = list(keys), {}
         if not self.path.is_file():
             return {}
-        with closing(self._open()) as file:
-            for start in range(0, len(wanted), KEYS_AT_ONCE):
-                some = wanted[start : start + KEYS_AT_ONCE]
-                marks = ",".join("?" * len(some))
-                rows = file.execute(f"select key, vector from vectors where key in ({marks})", some)
-                known.update({key: np.frombuffer(vector, "<f4") for key, vector in rows})
+        try:
+            with closing(self._open()) as file:
+                for start in range(0, len(wanted), KEYS_AT_ONCE):
+                    some = wanted[start : start + KEYS_AT_ONCE]
+                    marks = ",".join("?" * len(some))
+                    rows = file.execute(f"select key, vector from vectors where key in ({marks})", some)
+                    known.update({key: np.frombuffer(vector, "<f4") for key, vector in rows})
+            if len({vector.size for vector in known.values()}) > 1:
+                raise ValueError("its vectors have several lengths")
+        except (sqlite3.Error, ValueError, TypeError) as error:
+            raise self._unusable(error) from None
         return known
 
     def keep(self, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Add vectors; they are on disk when this returns."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        """Add vectors; they are on disk when this returns, unless a warning says that they can't be kept."""
         rows = [(key, np.asarray(vector, "<f4").tobytes()) for key, vector in vectors.items()]
-        with closing(self._open()) as file, file:
-            file.executemany("insert or replace into vectors values (?, ?)", rows)
-
-    def _open(self) -> sqlite3.Connection:
         try:
-            file = sqlite3.connect(self.path, timeout=60)
-            file.execute(
-                "create table if not exists vectors (key blob primary key, vector blob) without rowid"
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(self._open()) as file, file:
+                file.executemany("insert or replace into vectors values (?, ?)", rows)
+        except (OSError, sqlite3.OperationalError) as error:  # a full disk, or one that is read-only
+            warnings.warn(
+                f"Vectors can't be kept in {self.path} ({error}), and will be computed again the next time; "
+                "name another folder with PHASELABEL_CACHE.",
+                stacklevel=2,
             )
         except sqlite3.DatabaseError as error:
-            raise ValueError(
-                f"The cache {self.path} can't be used ({error}); delete the file, and it is made again."
-            ) from None
+            raise self._unusable(error) from None
+
+    def _open(self) -> sqlite3.Connection:
+        file = sqlite3.connect(self.path, timeout=60)
+        file.execute("create table if not exists vectors (key blob primary key, vector blob) without rowid")
         return file
+
+    def _unusable(self, error: Exception) -> ValueError:
+        return ValueError(
+            f"The cache {self.path} can't be used ({error}); delete the file, and it is made again."
+        )

@@ -188,4 +188,6 @@ def _write(adata: Any, name: str, model: GinzburgLandauClassifier, start: int) -
 
 
 def _named(names: Any) -> str:
-    return ", ".join(repr(str(name)) for name in list(names)[:8]) or "none"
+    words = [repr(str(name)) for name in names]
+    more = [f"{len(words) - 12} more"] if len(words) > 12 else []
+    return ", ".join(words[:12] + more) or "none"

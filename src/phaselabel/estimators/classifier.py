@@ -13,7 +13,7 @@ from phaselabel.estimators.graph_classifier import GraphClassifier
 from phaselabel.estimators.on_dask import fit_on_dask
 from phaselabel.estimators.start import agreeing, is_automatic, policy_and_start
 from phaselabel.evidence.believing import believe
-from phaselabel.evidence.given import checked_given
+from phaselabel.evidence.given import checked_columns, checked_given
 from phaselabel.evidence.opinion import GIVEN, Opinion
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, Policy
@@ -65,6 +65,9 @@ class GinzburgLandauClassifier(FittedClassifier):
         by labels held back. A scikit-learn classifier with ``predict_proba`` takes the place of the models;
         so do probabilities, one column per class in sorted order, with rows of NaN where there is no
         opinion. None: the graph alone. With an ``init`` that is a start of the flow, "auto" means None.
+    model_columns : sequence of int or str, optional
+        The columns that the models of the rows see, by place or by name; the graph is made from all columns.
+        By default the models see all columns too.
     init : {"auto", "hub", "random"}, fitted classifier, State or Solution, default="auto"
         Where the flow starts. "auto" starts from the evidence; without evidence it spreads the labels over
         the graph first if there are at most 50 per class on average, and starts from the hub if there are
@@ -160,6 +163,7 @@ class GinzburgLandauClassifier(FittedClassifier):
         epsilon: Any = 1.0,
         fidelity: Any = 30.0,
         evidence: Any = "auto",
+        model_columns: Any = None,
         init: Any = "auto",
         step: Any = "auto",
         max_iter: int = 2000,
@@ -179,6 +183,7 @@ class GinzburgLandauClassifier(FittedClassifier):
         self.epsilon = epsilon
         self.fidelity = fidelity
         self.evidence = evidence
+        self.model_columns = model_columns
         self.init = init
         self.step = step
         self.max_iter = max_iter
@@ -223,12 +228,13 @@ class GinzburgLandauClassifier(FittedClassifier):
         classes, labels = encode(y, self.unlabeled)
         flow, policy, init = self._checked(labels, classes)
         evidence = self._checked_evidence(len(labels), len(classes), graph is not None)
+        columns = self._checked_columns()
         graphs, neighbors = self._graphs(X, evidence, graph)
         problem, opinion = self._problem(graphs, labels, classes, flow), None
         if evidence is not None:
             rows = X if self.affinity == "nearest_neighbors" else None
             own = graph is not None and len(graphs) > 1
-            problem, opinion = believe(rows, graphs, problem, evidence, own=own)
+            problem, opinion = believe(rows, graphs, problem, evidence, own=own, columns=columns)
             policy = EVIDENCE
             init = agreeing(opinion.start(), init)
         callbacks = checked_callbacks(self.callbacks)
@@ -268,6 +274,15 @@ class GinzburgLandauClassifier(FittedClassifier):
         evidence = checked_given(self.evidence, n_rows, n_classes, has_rows=has_rows, affinity=self.affinity)
         automatic = isinstance(evidence, str)
         return None if automatic and not is_automatic(self.init) and not has_graph else evidence
+
+    def _checked_columns(self) -> NDArray[np.intp] | None:
+        """The places of the columns that the models of the rows see; None for all."""
+        if self.model_columns is not None and self.affinity != "nearest_neighbors":
+            raise ValueError(
+                f"model_columns needs rows of features, and affinity={self.affinity!r} has none."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        return checked_columns(self.model_columns, self.evidence, self.n_features_in_, names)
 
     # -- graphs and evidence
 

@@ -101,15 +101,23 @@ def _check_opinion(opinion: Any, n: int, k: int, n_features: int) -> None:
     require(len(opinion.models) == len(opinion.model_weights), what)
     require(all(_is_finite(weight) for weight in opinion.model_weights), what)
     if opinion.scale is not None:
-        _check_scale(opinion.scale, n_features)
+        n_features = _check_scale(opinion.scale, n_features)
     for model in opinion.models:
         _check_row_model(model, k, n_features)
 
 
-def _check_scale(scale: Any, n_features: int) -> None:
+def _check_scale(scale: Any, n_features: int) -> int:
+    """The number of columns that the models of the rows see."""
     require(isinstance(scale, Scale) and _is_finite(scale.factor) and scale.factor > 0, "scale")
+    if scale.columns is not None:
+        m = len(scale.columns)
+        require(
+            _is_class_numbers(scale.columns, m, n_features) and m > 0 and scale.columns.min() >= 0, "scale"
+        )
+        n_features = m
     require(_is_array(scale.mean, (n_features,), "f") or _is_array(scale.mean, (0,), "f"), "scale")
     require(bool(np.isfinite(scale.mean).all()), "scale")
+    return n_features
 
 
 def _check_row_model(model: Any, k: int, n_features: int) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from phaselabel.evidence.given import checked_columns
 from phaselabel.few_labels.policy import FIT, LITERAL
 from phaselabel.flow.minimize import checked_callbacks
 from phaselabel.flow.schedule import FlowSettings
@@ -17,10 +18,10 @@ def fit_on_dask(model: Any, X: Any, y: Any) -> None:
     """Fit a classifier to a Dask array on its cluster; called by ``fit``."""
     from phaselabel.distributed.fitting import fit
 
-    learn(model, X, fit(X, y, settings_of(model), model.unlabeled, model.dask_options))
+    learn(model, X, fit(X, y, settings_of(model, X), model.unlabeled, model.dask_options))
 
 
-def settings_of(model: Any) -> Any:
+def settings_of(model: Any, X: Any) -> Any:
     """What a classifier's parameters are on a cluster; raise where one can't be used there."""
     from phaselabel.distributed.job import Settings
 
@@ -37,6 +38,9 @@ def settings_of(model: Any) -> Any:
         flow=FlowSettings(model.epsilon, model.step, model.max_iter, model.tol),
         class_sizes=model.class_sizes, policy=FIT if model.init == "auto" else LITERAL,
         callbacks=checked_callbacks(model.callbacks),
+        model_columns=checked_columns(
+            model.model_columns, model.evidence, X.shape[1], getattr(X, "columns", None)
+        ),
     )  # fmt: skip
 
 

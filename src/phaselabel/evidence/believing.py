@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from phaselabel.evidence.opinion import Opinion, form_opinion
 from phaselabel.few_labels.solve import Problem
@@ -19,6 +20,7 @@ def believe(
     evidence: Any,
     *,
     own: bool = False,
+    columns: NDArray[np.intp] | None = None,
     pause: Callable[[], None] = lambda: None,
 ) -> tuple[Problem, Opinion]:
     """Form an opinion of every row; put it into the problem, on the graph that was chosen.
@@ -37,6 +39,8 @@ def believe(
         What :func:`~phaselabel.evidence.given.checked_given` returns.
     own : bool, default=False
         Whether the first graph is not made from the rows.
+    columns : ndarray of int, optional
+        The columns that the built-in models of the rows see; all by default.
     pause : callable
         Called between experts; it may wait, and raise to end the work.
 
@@ -60,6 +64,7 @@ def believe(
             usual=next(iter(graphs)),
             own=own,
             model=None if isinstance(evidence, str) else evidence,
+            columns=columns,
             pause=pause,
         )
     graph = graphs[opinion.choice.graph]

@@ -102,9 +102,18 @@ class RowExperts:
         What a user gives instead of the built-in models.
     survey : Survey, optional
         What is to be known of all rows, where ``X`` holds some.
+    columns : ndarray of int, optional
+        The columns that the built-in models see; all by default.
     """
 
-    def __init__(self, X: Any | None, folds: Folds, model: Any, survey: Survey | None = None) -> None:
+    def __init__(
+        self,
+        X: Any | None,
+        folds: Folds,
+        model: Any,
+        survey: Survey | None = None,
+        columns: NDArray[np.intp] | None = None,
+    ) -> None:
         self._folds = folds
         self.scale: Scale | None = None
         self._fitted: dict[tuple[str, int], Any] = {}
@@ -114,7 +123,7 @@ class RowExperts:
             return
         if X is None:
             return
-        self.scale = Scale.of(X) if survey is None else survey.scale
+        self.scale = Scale.of(X, columns) if survey is None else survey.scale
         self._X = X if model is not None else self.scale(X)
         kinds: dict[str, Fit] = {"model": partial(_given, model)}
         if model is None:

@@ -156,6 +156,7 @@ def form_opinion(
     usual: str,
     own: bool = False,
     model: Any = None,
+    columns: NDArray[np.intp] | None = None,
     pause: Callable[[], None] = lambda: None,
 ) -> Opinion:
     """Ask every expert there is, and pool what they say.
@@ -178,6 +179,8 @@ def form_opinion(
         Whether that graph is not made from the rows, so that it carries their opinion further.
     model : scikit-learn classifier, or ndarray of shape (n, K), optional
         The model of the rows, or its probabilities, instead of the built-in ones. A row of NaN is no opinion.
+    columns : ndarray of int, optional
+        The columns that the built-in models see; all by default.
     pause : callable
         Called between two experts. A program with a user in front of it does there what can't wait.
 
@@ -187,7 +190,7 @@ def form_opinion(
         Probabilities of all rows, and how they came about.
     """
     folds = Folds.of(labels, n_classes, affordable_turns(len(labels), n_classes))
-    rows = RowExperts(X, folds, model)
+    rows = RowExperts(X, folds, model, columns=columns)
     walks = graph_experts(graphs, folds, rows, sizes, usual=usual, own=own)
     return pool_opinion(rows, walks, folds, sizes, list(graphs), usual=usual, own=own, pause=pause)
 
@@ -274,6 +277,11 @@ def pool_opinion(
         w, c = fitted_weights(held[~mine], y[~mine], prior, kinds)
         together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
         turns.append(pooled(sampled[turn], w[sampling], c))
+    if folds.n_hidden == 1:  # the prior weights would be judged: halves of the only fold judge each other
+        half = np.arange(len(judged)) % 2 == 0
+        for mine in half, ~half:
+            w, c = fitted_weights(held[~mine], y[~mine], prior, kinds)
+            together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
     figures = Figures.of(held, kinds, folds, together)
     logits, doubt = by_rows + by_graph + bias.astype(np.float32), tempering(len(judged))
     if sizes.are_given:

@@ -11,6 +11,7 @@ from phaselabel.few_labels.conjugate_gradients import (
     conjugate_gradients,
     padded,
     product_with,
+    squares,
 )
 from phaselabel.few_labels.poisson import bounded, poisson
 from phaselabel.few_labels.policy import FIT
@@ -43,9 +44,36 @@ FIDELITY = 30.0
 
 
 def harmonic(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
-    """Every row the mean of its neighbours, labelled rows fixed: where a walk first meets a label.
+    """Every row the mean of its neighbours, labelled rows fixed: where a walk first meets a label."""
+    return with_doubt(harmonic_shares(graph, labels, n_classes))
+
+
+def harmonic_shares(
+    graph: Graph,
+    labels: NDArray[np.int32],
+    n_classes: int,
+    *,
+    start: NDArray[np.float32] | None = None,
+) -> NDArray[np.float32]:
+    """The share of the walks from every row that meet each class first.
 
     Solved by conjugate gradients in the symmetric variables D^½ u, one column per class.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    labels : ndarray of int32, shape (n,)
+        The labels that are shown, -1 elsewhere.
+    n_classes : int
+        K.
+    start : ndarray of shape (n, K), optional
+        The shares for nearly the same labels.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, K)
+        The shares; they add up to less than 1 where walks are damped before they meet a label.
     """
     n, shown = len(labels), np.flatnonzero(labels >= 0)
     root = np.sqrt(graph.degrees).astype(np.float32)[:, None]
@@ -56,11 +84,16 @@ def harmonic(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray
     multiply = product_with(graph)
     multiply(known, residual)
     residual *= free
-    system = DampedSystem(multiply, DAMPING, np.zeros_like(known), residual, free=free)
-    square = system.square()
-    conjugate_gradients(system, square, HARMONIC_GOAL * square, HARMONIC_STEPS)
-    shares = (system.solution + known)[:, :n_classes] / np.where(root > 0, root, 1)
-    return with_doubt(shares)
+    goal = HARMONIC_GOAL * squares(residual, residual)
+    solution = np.zeros_like(known)
+    if start is not None:
+        solution[:, :n_classes] = start * root * free
+        image = np.empty_like(known)
+        multiply(solution, image)
+        residual += free * (image - np.float32(1 + DAMPING) * solution)
+    system = DampedSystem(multiply, DAMPING, solution, residual, free=free)
+    conjugate_gradients(system, system.square(), goal, HARMONIC_STEPS)
+    return np.asarray((system.solution + known)[:, :n_classes] / np.where(root > 0, root, 1))
 
 
 def poisson_odds(sharp: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:

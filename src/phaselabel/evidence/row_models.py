@@ -68,16 +68,18 @@ class Scale:
     """How rows are centred and scaled: by one number, to a mean square length of 1.
 
     One number, because columns that are nearly constant (the border of a picture) would be blown up by scales
-    of their own. Sparse rows are not centred.
+    of their own. Sparse rows are not centred. Where ``columns`` are given, the others are left out.
     """
 
     mean: NDArray[np.float64]
     factor: float
+    columns: NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, X: Rows) -> "Scale":
-        """The scale of some rows."""
+    def of(cls, X: Rows, columns: NDArray[np.intp] | None = None) -> "Scale":
+        """The scale of some rows, or of some columns of them."""
         some = X[:: max(1, X.shape[0] // 20_000)]
+        some = some if columns is None else some[:, columns]
         entries = some.data if sparse.issparse(some) else np.asarray(some)
         largest = float(np.abs(entries).max(initial=0))
         # Squares of very large or small entries leave the range of float64; a power of two costs no digit.
@@ -89,10 +91,11 @@ class Scale:
             mean = centred.mean(axis=0)
             total = float(((centred - mean) ** 2).sum())
         spread = np.sqrt(total / max(some.shape[0], 1))
-        return cls(mean * unit, float(unit * spread) if spread > 1e-15 else unit)
+        return cls(mean * unit, float(unit * spread) if spread > 1e-15 else unit, columns)
 
     def __call__(self, X: Rows) -> Rows:
         """Rows on this scale, in single precision."""
+        X = X if self.columns is None else X[:, self.columns]
         if sparse.issparse(X):
             scaled = sparse.csr_array(X, dtype=np.float64) / self.factor
             scaled.data = np.clip(scaled.data, -FARTHEST, FARTHEST)
@@ -281,7 +284,7 @@ class Forest:
         from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
         kind = ExtraTreesClassifier if extra else RandomForestClassifier
-        model = kind(n_trees, class_weight="balanced", random_state=seed).fit(X, y)
+        model = kind(n_trees, class_weight="balanced", random_state=seed, n_jobs=n_threads()).fit(X, y)
         trees = [one.tree_ for one in model.estimators_]
         first = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])]).astype(np.int32)
         children = [

@@ -31,9 +31,6 @@ MOST_LETTERS = 80
 #: Attempts to look at a folder, or to put one in its place, while other processes replace it.
 ATTEMPTS = 100
 
-#: The part of a message that the command line leaves out.
-IN_PYTHON = "; overwrite=True in Python"
-
 #: Tells whether a file or folder was written by this package and holds nothing else.
 Owner = Callable[[Path], bool]
 
@@ -139,7 +136,7 @@ def _refuse_kind(path: Path, mode: int, overwrite: bool, folder: bool) -> None:
     if not overwrite:
         raise FileExistsError(
             f"{path} is there already and would be overwritten; choose another name, or say that it may be "
-            f"replaced (--force{IN_PYTHON})."
+            "replaced (overwrite=True)."
         )
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = "link" if stat.S_ISLNK(mode) else "device, pipe or socket"

@@ -1,6 +1,7 @@
 """An open NPY or NPZ file in, its arrays out; headers and sizes are checked before any memory is taken."""
 
 import errno
+import io
 import math
 import os
 import threading
@@ -55,46 +56,56 @@ class Header:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def read_header(file: IO[bytes], size: int) -> Header:
+def read_header(file: IO[bytes], size: int | None = None) -> Header:
     """Read the header of an NPY file.
 
     Parameters
     ----------
     file : binary file
         The file, at its beginning; afterwards it is at the values.
-    size : int
-        The bytes of the file.
+    size : int, optional
+        The bytes of the file, if its values will be read. Without it only the header is looked at: the values
+        may be Python objects, or missing.
 
     Returns
     -------
     Header
-        A header that fits the size of the file.
+        A header; with ``size`` one that fits it.
     """
     try:
-        version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"version {version} of the format is not known")
-        with _PARSING:
-            if version == (1, 0):
-                found = np.lib.format.read_array_header_1_0(file, MOST_HEADER)
-            else:
-                found = np.lib.format.read_array_header_2_0(file, MOST_HEADER)
+        shape, fortran, dtype = _parsed(file)
     except (OSError, MemoryError):
         raise
     except Exception as error:  # NumPy has no list of what a wrong header may raise
         raise ValueError(f"it has no proper header: {str(error).splitlines()[0]:.100}") from None
-    shape, fortran, dtype = found
-    if dtype.hasobject:
-        raise ValueError("it holds Python objects, which would need pickle")
     header = Header(tuple(shape), dtype, "F" if fortran else "C", file.tell())
     if dtype.itemsize == 0 or min(header.shape, default=0) < 0:
         raise ValueError(f"its header describes no array ({header.shape}, {dtype})")
+    if size is None:
+        return header
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which would need pickle")
     if header.offset + header.n_bytes > size:
         raise ValueError(
             f"it is too short: its header speaks of {header.n_bytes:,} bytes, and it has "
             f"{size - header.offset:,}"
         )
     return header
+
+
+def _parsed(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type by NumPy's own reader, which would take as much memory as a header asks for."""
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0), (3, 0)):  # 3.0 is 2.0 with other letters in the names of fields
+        raise ValueError(f"version {version} of the format is not known")
+    length = file.read(2 if version == (1, 0) else 4)
+    if int.from_bytes(length, "little") > MOST_HEADER:
+        raise ValueError(f"it has more than {MOST_HEADER:,} letters")
+    start = io.BytesIO(length + file.read(int.from_bytes(length, "little")))
+    with _PARSING:
+        if version == (1, 0):
+            return np.lib.format.read_array_header_1_0(start, MOST_HEADER)
+        return np.lib.format.read_array_header_2_0(start, MOST_HEADER)
 
 
 def map_array(file: IO[bytes]) -> NDArray[Any]:

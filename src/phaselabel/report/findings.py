@@ -144,8 +144,13 @@ class Findings:
 
     @property
     def unsure(self) -> int:
-        """The number of labelled rows with a confidence below 0.9."""
+        """The number of rows that were found with a confidence below 0.9."""
         return sum(count for _, count in self.shares[1:])
+
+    @property
+    def n_found(self) -> int:
+        """The number of rows without a given label for which one was found."""
+        return sum(count for _, count in self.shares)
 
     def show_rows(self, table: "Table", first: Sequence[str] = ()) -> None:
         """Put fields of doubtful and suspected rows beside them, as they stand in a table."""
@@ -216,6 +221,7 @@ def _gathered(
     accused = held.suspects()
     arm, confidence = np.asarray(solution.arm), np.asarray(model.confidence_)
     reached = arm >= 0
+    sought = confidence[reached & (labels < 0)]  # a given label is nearly sure, and says nothing of the rest
     return Findings(
         title=title,
         label=label,
@@ -226,9 +232,9 @@ def _gathered(
         status=solution.status,
         converged=bool(solution.converged),
         energy=np.asarray(solution.energy),
-        histogram=np.histogram(confidence[reached], BINS, (0.0, 1.0))[0],
-        shares=_shares(confidence[reached]),
-        mean_confidence=float(confidence[reached].mean()) if reached.any() else 0.0,
+        histogram=np.histogram(sought, BINS, (0.0, 1.0))[0],
+        shares=_shares(sought),
+        mean_confidence=float(sought.mean()) if len(sought) else 0.0,
         held=held,
         bands=_bands(held),
         doubtful=_doubtful(model, names, labels, arm, confidence),
@@ -319,7 +325,7 @@ def _classes(
     found = np.bincount(arm[arm >= 0], minlength=len(names))
     colors, rows = class_colors(found), list[ClassRow]()
     for k in np.argsort(-found, kind="stable"):
-        hidden = held.given == k
+        hidden, sought = held.given == k, (arm == k) & (labels < 0)
         rows.append(
             {
                 "name": names[k],
@@ -327,7 +333,7 @@ def _classes(
                 "given": int(given[k]),
                 "found": int(found[k]),
                 "width": 100 * found[k] / max(found.max(), 1),
-                "confidence": float(confidence[arm == k].mean()) if found[k] else None,
+                "confidence": float(confidence[sought].mean()) if sought.any() else None,
                 "recovered": float(np.mean(held.found[hidden] == k)) if hidden.any() else None,
             }
         )

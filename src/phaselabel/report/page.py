@@ -58,4 +58,4 @@ def write(findings: Findings, path: str | Path, *, overwrite: bool = False) -> N
     """
     page = render(findings)
     with replacing(path, overwrite) as draft:
-        draft.write_text(page, encoding="utf-8")
+        draft.write_text(page, encoding="utf-8", errors="replace")

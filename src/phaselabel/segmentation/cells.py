@@ -162,8 +162,9 @@ def extend(
     texture = ndimage.minimum_filter(cells.variances, size=3, mode="nearest")
     spreads = (2 * texture + MIN_VARIANCE).astype(np.float32)
     flat = len(bands.shape) == 2
-    sides = np.array([1 if flat else cells.cell, cells.cell, cells.cell])
-    reaches = np.array([0, *VOTING_DISTANCES] if flat else [1, 1, 1])
+    distances = (0, *VOTING_DISTANCES) if flat else (1, 1, 1)
+    sides = (1 if flat else cells.cell, cells.cell, cells.cell)
+    near = tuple(_nearness(side, distance) for side, distance in zip(sides, distances))
     planes = (slice(None),) if not flat else (None,)
     pixels, packed = bands.pixels[planes], state.packed().reshape(cells.shape)[planes]
     n_lines = pixels.shape[0] * pixels.shape[1]
@@ -175,11 +176,10 @@ def extend(
             pixels,
             bands.offset,
             bands.gain,
-            sides,
             cells.means[planes],
             spreads[planes],
             packed,
-            reaches,
+            near,
             n_classes,
             arms[planes],
             heights[planes],
@@ -187,3 +187,16 @@ def extend(
         if progress is not None:
             progress(bottom / n_lines)
     return arms, heights
+
+
+def _nearness(side: int, distance: int) -> NDArray[np.float32]:
+    """exp(-d² / 2) for every place in a cell and every cell at most ``distance`` away, d counted in cells.
+
+    Examples
+    --------
+    >>> (100 * _nearness(1, 1)).round().tolist()
+    [[61.0, 100.0, 61.0]]
+    """
+    places = (np.arange(side) + 0.5) / side - 0.5
+    gaps = places[:, None] - np.arange(-distance, distance + 1)
+    return np.exp(-0.5 * gaps**2).astype(np.float32)

@@ -5,6 +5,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +21,12 @@ from phaselabel.segmentation.geotiff import read_reference, write_labels
 from phaselabel.segmentation.marks import Colour, Marks
 from phaselabel.segmentation.objects import SegmentedObject, geojson, object_table, objects_of
 from phaselabel.segmentation.pictures import import_pillow
+
+#: The names of all files that a result may have.
+FILES = re.compile(
+    r"(labels|overlay|confidence)\.(png|tif|ome\.tif)|mask_\d+(_[A-Za-z0-9-]+)?\.png|coco\.json|"
+    r"objects\.(csv|geojson)|result\.json"
+)
 
 
 class Segmented(Protocol):
@@ -226,6 +233,7 @@ def save(
         The files that were written.
     """
     folder = Path(folder)
+    refuse_inputs(folder, [] if source is None else [source])
     reference = None if source is None or result.labels.ndim == 3 else read_reference(source)
     folder.mkdir(parents=True, exist_ok=True)
     earlier = _files_of(folder / "result.json")
@@ -254,6 +262,23 @@ def save(
     for name in earlier - set(names):
         (folder / name).unlink(missing_ok=True)
     return [folder / name for name in names]
+
+
+def refuse_inputs(folder: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Raise if a file that is read may be overwritten by a result.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where the result is to be written.
+    inputs : iterable of str or Path
+        The image and its marks.
+    """
+    for path in map(Path, inputs):
+        if FILES.fullmatch(path.name) and path.resolve().parent == Path(folder).resolve():
+            raise FileExistsError(
+                f"The result would overwrite {path}, which is read; write it into another folder."
+            )
 
 
 def _write_pictures(result: Segmented, draft: Path) -> None:
@@ -305,10 +330,13 @@ def _files_of(summary_path: Path) -> set[str]:
     """The files that an earlier run lists in its ``result.json``."""
     try:
         listed = json.loads(summary_path.read_text(encoding="utf-8"))["files"]
-        return {str(name) for name in listed if Path(str(name)).name == name}
+        return {name for name in map(str, listed) if FILES.fullmatch(name)}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
 
 
 def _write_json(path: Path, document: dict[str, Any]) -> None:
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    """Write a document; the name of an image may have bytes that are no text."""
+    path.write_text(
+        json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace"
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.segmentation.image_files import NUMPY_SUFFIXES, TIFF_SUFFIXES
-from phaselabel.segmentation.marks import Marks
+from phaselabel.segmentation.marks import Marks, misfit
 from phaselabel.segmentation.numpy_files import read_numpy
 from phaselabel.segmentation.pictures import import_pillow, one_sentence_errors, open_picture
 from phaselabel.segmentation.tiff import read_tiff
@@ -78,7 +78,7 @@ def read_marks(
         with one_sentence_errors(path):
             pixels = read_tiff(path, raw=True) if suffix in TIFF_SUFFIXES else read_numpy(path)
         return Marks.from_array(pixels) if pixels.ndim == 2 else Marks.from_painting(pixels, legend=names)
-    return _read_painting(path, names, image)
+    return _read_painting(path, shape, names, image)
 
 
 def _read_volume_marks(path: Path, suffix: str) -> Marks:
@@ -90,11 +90,18 @@ def _read_volume_marks(path: Path, suffix: str) -> Marks:
     return Marks.from_array(pixels)
 
 
-def _read_painting(path: Path, legend: dict[str, str] | None, image: NDArray[Any] | None) -> Marks:
+def _read_painting(
+    path: Path, shape: tuple[int, int], legend: dict[str, str] | None, image: NDArray[Any] | None
+) -> Marks:
     (ops,) = import_pillow("PIL.ImageOps")
-    with one_sentence_errors(path), open_picture(path) as opened:
-        picture = ops.exif_transpose(opened)
-        picture.load()
+    with one_sentence_errors(path):
+        opened = open_picture(path)
+    with opened:
+        if sorted(opened.size) != sorted(shape):  # it may have to be turned
+            raise ValueError(misfit(opened.size[::-1], shape))
+        with one_sentence_errors(path):
+            picture = ops.exif_transpose(opened)
+            picture.load()
     if picture.mode == "P" and legend is None:
         return _indexed(picture)
     if picture.mode in ("1", "L", "I", "F", "I;16", "I;16B") and legend is None:

@@ -106,9 +106,9 @@ class Marks:
                 f"A label image must hold 0 (not marked) and class numbers from 1; got {numbers.min()} "
                 f"to {numbers.max()}."
             )
-        numbers = numbers.astype(np.int32)
-        present = np.unique(numbers[numbers > 0]).tolist()
-        return cls(numbers, {n: (names or {}).get(n, str(n)) for n in present})
+        places, values = _marked(numbers)
+        present = np.unique(values[values > 0]).tolist()
+        return cls(_placed(numbers.shape, places, values), {n: (names or {}).get(n, str(n)) for n in present})
 
     @classmethod
     def from_painting(
@@ -338,19 +338,20 @@ class Marks:
         ([[1, 0, 2]], {1: 'cow', 2: 'sky'})
         """
         if more.labels.shape != self.labels.shape:
-            raise ValueError(_misfit(more.labels.shape, self.labels.shape))
+            raise ValueError(misfit(more.labels.shape, self.labels.shape))
         classes, colours = dict(self.classes), dict(self.colors)
         by_name = {name: number for number, name in classes.items()}
-        labels = self.labels.copy()
-        labels[more.labels == -1] = 0
+        labels = _placed(self.labels.shape, *_marked(self.labels))
+        places, values = _marked(more.labels)
+        labels.reshape(-1)[places[values == -1]] = 0
         for number, name in more.classes.items():
             free = number if number not in classes else max(classes) + 1
             target = by_name.get(name, free)
             classes[target] = name
             if number in more.colors:
                 colours.setdefault(target, more.colors[number])
-            labels[more.labels == number] = target
-        present = set(np.unique(labels).tolist())
+            labels.reshape(-1)[places[values == number]] = target
+        present = set(np.unique(_marked(labels)[1]).tolist())
         return Marks(labels, {n: name for n, name in classes.items() if n in present}, colours)
 
     def palette(self) -> dict[int, Colour]:
@@ -405,9 +406,11 @@ class Marks:
         [[2, 0, 1, 0]]
         """
         if self.labels.shape != shape:
-            raise ValueError(_misfit(self.labels.shape, shape))
-        counted = self.labels > 0 if valid is None else (self.labels > 0) & valid
-        classes = {n: self.classes.get(n, str(n)) for n in np.unique(self.labels[counted]).tolist()}
+            raise ValueError(misfit(self.labels.shape, shape))
+        places, values = _marked(self.labels)
+        counted = values > 0 if valid is None else (values > 0) & valid.ravel()[places]
+        places, values = places[counted], values[counted]
+        classes = {n: self.classes.get(n, str(n)) for n in np.unique(values).tolist()}
         where = "" if valid is None else " on pixels with data"
         if not classes and alone:
             raise ValueError(f"There are no marks{where}: mark a few pixels of every class.")
@@ -416,7 +419,21 @@ class Marks:
             raise ValueError(
                 f"All marks{where} are of one class ({only}): mark at least two, for instance the background."
             )
-        return Marks(np.where(counted, self.labels, 0), classes, self.colors)
+        return Marks(_placed(shape, places, values), classes, self.colors)
+
+
+def _marked(labels: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The places that are not 0, counted row by row, and what is there."""
+    flat = labels.ravel()
+    places = np.flatnonzero(flat)
+    return places, flat[places]
+
+
+def _placed(shape: tuple[int, ...], places: NDArray[np.intp], values: NDArray[Any]) -> NDArray[np.int32]:
+    """Values at some places, 0 elsewhere; memory is taken where there are values only."""
+    labels = np.zeros(shape, np.int32)
+    labels.reshape(-1)[places] = values
+    return labels
 
 
 def _checked_shape(shape: Any) -> tuple[int, int]:
@@ -473,9 +490,11 @@ def with_shared_classes(marks: Sequence[Marks]) -> list[Marks]:
                 number_of[name] = number if number not in taken else max(taken) + 1
             if number in one.colors:
                 colors.setdefault(number_of[name], one.colors[number])
-        labels = np.where(one.labels == -1, np.int32(-1), np.int32(0))
+        places, values = _marked(one.labels)
+        renamed = np.where(values == -1, np.int32(-1), np.int32(0))
         for number, name in one.classes.items():
-            labels[one.labels == number] = number_of[name]
+            renamed[values == number] = number_of[name]
+        labels = _placed(one.labels.shape, places, renamed)
         classes = {number_of[name]: name for name in one.classes.values()}
         own = {n: colors[n] for n in classes if n in colors}
         out.append(Marks(labels, dict(sorted(classes.items())), own))
@@ -570,7 +589,8 @@ def _draw(pen: Any, kind: str, points: Any, number: int, width: int, label: Any)
         pen.point(points, fill=number)
 
 
-def _misfit(marks: tuple[int, ...], image: tuple[int, ...]) -> str:
+def misfit(marks: tuple[int, ...], image: tuple[int, ...]) -> str:
+    """What to say of marks and an image of these shapes, which differ."""
     if len(marks) != 2 or len(image) != 2:
         return f"The marks have the shape {marks} but the image has {image}; they must be equal."
     turned = " The image seems to be turned: was it rotated after the marks were made?"

@@ -1,19 +1,15 @@
 """An NPY or NPZ file in, one array of it out."""
 
-import io
 import math
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.io.npy import Header, map_array, read_array, read_header
 from phaselabel.segmentation.limits import Refusal, check_unpacked, check_values
-
-#: The header of an array in an NPZ file has at most 64 KiB.
-MAX_NPY_HEADER = 2**16
 
 
 def read_numpy(path: Path, variable: str | None = None) -> NDArray[Any]:
@@ -32,18 +28,19 @@ def read_numpy(path: Path, variable: str | None = None) -> NDArray[Any]:
         The array.
     """
     if path.suffix.lower() == ".npy":
-        pixels = np.load(path, mmap_mode="r", allow_pickle=False)
+        with path.open("rb") as file:
+            pixels = map_array(file)
         check_values(pixels.size)
         return np.array(pixels)
     with zipfile.ZipFile(path) as archive:
-        headers = dict(_npz_headers(archive))
-    numeric = {name: shape for name, (shape, dtype) in headers.items() if dtype.kind in "uifb"}
-    name = chosen_array(numeric, variable)
-    shape, dtype = headers[name]
-    check_values(math.prod(shape))
-    check_unpacked(math.prod(shape) * dtype.itemsize, path)
-    with np.load(path, allow_pickle=False) as arrays:
-        return np.asarray(arrays[name])
+        headers = _npz_headers(archive)
+        numeric = {name: header.shape for name, header in headers.items() if header.dtype.kind in "uifb"}
+        name = chosen_array(numeric, variable)
+        check_values(math.prod(headers[name].shape))
+        check_unpacked(headers[name].n_bytes, path)
+        member = archive.getinfo(f"{name}.npy")
+        with archive.open(member) as file:
+            return read_array(file, member.file_size)
 
 
 def chosen_array(shapes: dict[str, tuple[int, ...]], variable: str | None) -> str:
@@ -78,16 +75,11 @@ def chosen_array(shapes: dict[str, tuple[int, ...]], variable: str | None) -> st
     return candidates[0]
 
 
-def _npz_headers(archive: zipfile.ZipFile) -> Iterator[tuple[str, tuple[tuple[int, ...], np.dtype[Any]]]]:
-    """Name, shape and type of every array, without its content."""
+def _npz_headers(archive: zipfile.ZipFile) -> dict[str, Header]:
+    """The header of every array by its name, without its content."""
+    headers = {}
     for member in archive.namelist():
-        if not member.endswith(".npy"):
-            continue
-        with archive.open(member) as file:
-            start = io.BytesIO(file.read(MAX_NPY_HEADER))
-        version = np.lib.format.read_magic(start)
-        read = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read(start)
-        yield member.removesuffix(".npy"), (shape, dtype)
+        if member.endswith(".npy"):
+            with archive.open(member) as file:
+                headers[member.removesuffix(".npy")] = read_header(file)
+    return headers

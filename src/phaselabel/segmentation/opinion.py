@@ -6,6 +6,7 @@ because the pixels of one stroke resemble each other more than they resemble the
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from scipy.special import log_softmax
 from phaselabel.evidence.folds import MOST_FOLDS, Folds
 from phaselabel.evidence.opinion import start_from
 from phaselabel.evidence.pool import fitted_weights
-from phaselabel.evidence.propagation import harmonic
+from phaselabel.evidence.propagation import harmonic_shares, with_doubt
 from phaselabel.evidence.row_models import Forest
 from phaselabel.flow.star import State
 from phaselabel.graph import Graph
@@ -43,6 +44,12 @@ NEAR = 0.08
 #: The number of trees in a forest, all together, and in one with marks held back.
 N_TREES, N_HIDDEN_TREES = 50, 15
 
+#: The number of trees in a forest that is grown after a stroke.
+N_LIVE_TREES = 15
+
+#: Weights serve until the marked cells are this many times as many, or as few, as those they were chosen by.
+GROWTH = 2.0
+
 #: Folds are hidden one after the other until this many strokes have been hidden.
 ENOUGH_STROKES = 150
 
@@ -55,14 +62,24 @@ MOST_JUDGED = 10
 Table = NDArray[np.float32]
 
 
+class Asked(Protocol):
+    """Who gives log-probabilities of vertices from the labels of some."""
+
+    def __call__(self, labels: NDArray[np.int32], wanted: NDArray[np.intp] | None) -> Table:
+        """Those of the wanted vertices, from labels of which some are hidden; of all, from all labels."""
+
+    def again(self, labels: NDArray[np.int32]) -> Table:
+        """Those of all vertices after a few more labels: sooner, and nearly the same."""
+
+
 @dataclass(frozen=True, eq=False)
 class Expert:
-    """A name, a kind, a prior weight; log-probabilities of some rows (all by default) from labels of some."""
+    """A name, a kind, a prior weight, and who is asked."""
 
     name: str
     kind: str
     prior: float
-    ask: Callable[[NDArray[np.int32], NDArray[np.intp] | None], Table]
+    ask: Asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +147,7 @@ def experts_of(
 
     likeness = Walk(looks, n_classes)
     experts = [
-        Expert("forest", "looks", LOOKS_WEIGHT / 2, Trees(scales[:, :n_near], n_classes, extra=False)),
+        Expert("forest", "looks", LOOKS_WEIGHT / 2, Trees(scales, n_classes, extra=False, n_columns=n_near)),
         Expert("extra trees", "looks", LOOKS_WEIGHT / 2, Trees(scales, n_classes, extra=True)),
         Expert("likeness", "graph", GRAPH_WEIGHT, likeness),
     ]
@@ -146,39 +163,56 @@ def experts_of(
 
 
 class Trees:
-    """A forest of some rows; the trees that were grown with marks held back join the last ones."""
+    """A forest of the first columns of some rows; trees grown with marks held back join the last ones."""
 
-    def __init__(self, rows: NDArray[np.float32], n_classes: int, *, extra: bool) -> None:
-        self._rows, self._n_classes, self._extra = rows, n_classes, extra
+    def __init__(
+        self, rows: NDArray[np.float32], n_classes: int, *, extra: bool, n_columns: int | None = None
+    ) -> None:
+        self._rows, self._n_classes, self._extra, self._n_columns = rows, n_classes, extra, n_columns
         self._grown: list[Forest] = []
 
     def __call__(self, labels: NDArray[np.int32], wanted: NDArray[np.intp] | None) -> Table:
         """Log-probabilities of the wanted rows, or of all."""
-        some, turn = fitting_rows(labels), len(self._grown)
-        n_trees = (
-            N_HIDDEN_TREES if wanted is not None else max(N_TREES - turn * N_HIDDEN_TREES, N_HIDDEN_TREES)
-        )
-        model = Forest.fit(
-            self._rows[some], labels[some], self._n_classes, n_trees, extra=self._extra, seed=turn
-        )
+        turn = len(self._grown)
         if wanted is not None:
-            self._grown.append(model)
-            return np.asarray(model.log_probabilities(self._rows[wanted]), np.float32)
-        return np.asarray(Forest.joined([*self._grown, model]).log_probabilities(self._rows), np.float32)
+            self._grown.append(self._fitted(labels, N_HIDDEN_TREES, turn))
+            return self._grown[-1].log_probabilities(self._rows[wanted])
+        last = self._fitted(labels, max(N_TREES - turn * N_HIDDEN_TREES, N_HIDDEN_TREES), turn)
+        forest, self._grown = Forest.joined([*self._grown, last]), []
+        return forest.log_probabilities(self._rows)
+
+    def again(self, labels: NDArray[np.int32]) -> Table:
+        """A few new trees: old ones would hold on to what a new stroke corrects."""
+        return self._fitted(labels, N_LIVE_TREES, 0).log_probabilities(self._rows)
+
+    def _fitted(self, labels: NDArray[np.int32], n_trees: int, seed: int) -> Forest:
+        some = fitting_rows(labels)
+        rows = self._rows[some][:, : self._n_columns]
+        return Forest.fit(rows, labels[some], self._n_classes, n_trees, extra=self._extra, seed=seed)
 
 
 class Walk:
-    """The harmonic solution on a graph; the answer to the last labels is kept."""
+    """The harmonic solution on a graph; that of all labels is kept."""
 
     def __init__(self, graph: Graph, n_classes: int) -> None:
         self._graph, self._n_classes = graph, n_classes
         self._labels: NDArray[np.int32] | None = None
+        self._shares: Table | None = None
 
     def __call__(self, labels: NDArray[np.int32], wanted: NDArray[np.intp] | None) -> Table:
         """Log-probabilities of the wanted rows, or of all."""
+        if wanted is not None:
+            return with_doubt(harmonic_shares(self._graph, labels, self._n_classes)[wanted])
         if self._labels is not labels:
-            self._labels, self._table = labels, harmonic(self._graph, labels, self._n_classes)
-        return self._table if wanted is None else self._table[wanted]
+            self._labels, self._shares = labels, harmonic_shares(self._graph, labels, self._n_classes)
+        assert self._shares is not None
+        return with_doubt(self._shares)
+
+    def again(self, labels: NDArray[np.int32]) -> Table:
+        """Solved from the last solution: only near the new labels it is far from the new one."""
+        self._shares = harmonic_shares(self._graph, labels, self._n_classes, start=self._shares)
+        self._labels = labels
+        return with_doubt(self._shares)
 
 
 def grain(grid: Graph, table: Table) -> float:
@@ -205,46 +239,102 @@ def texture_weight(share: float) -> float:
     return TEXTURE_WEIGHT * min(max((share - low) / (high - low), 0.0), 1.0)
 
 
-def form_opinion(
-    experts: list[Expert], labels: NDArray[np.int32], groups: NDArray[np.int64], n_classes: int
-) -> PixelOpinion:
-    """Ask every expert with marks held back, choose the weights, and ask again with all marks.
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Experts, and what each of them counts.
 
-    Parameters
+    Attributes
     ----------
     experts : list of Expert
         The experts.
-    labels : ndarray of int32, shape (n,)
-        The classes of the marked vertices, -1 elsewhere.
-    groups : ndarray of int, shape (n,)
-        The stroke of every marked vertex.
-    n_classes : int
-        K.
-
-    Returns
-    -------
-    PixelOpinion
-        Probabilities, and how they came about.
+    weights : ndarray of float64
+        The weight of each.
+    bias : ndarray of float32, shape (K,)
+        What is added to the log-probabilities.
+    found : float or None
+        The share of the marks held back that were found; None where none could be.
+    n_known : int
+        The number of marked vertices that the weights were chosen by.
     """
-    folds = stroke_folds(labels, groups, n_classes)
-    prior = np.array([expert.prior for expert in experts])
-    judged = _thinned(folds.judged, groups)
-    held = np.zeros((len(judged), len(experts), n_classes), np.float32)
-    for turn in range(folds.n_hidden):
-        mine = np.flatnonzero(np.isin(judged, folds.hidden(turn)))
-        for e, expert in enumerate(experts):
-            held[mine, e] = expert.ask(folds.shown(turn), judged[mine])
-    weights, bias = fitted_weights(held, labels[judged], prior, [expert.kind for expert in experts])
-    logits = np.zeros((len(labels), n_classes), np.float32) + bias.astype(np.float32)
-    for expert, weight in zip(experts, weights):
-        if weight > 0:  # the others need not be asked again
-            logits += np.float32(weight) * expert.ask(labels, None)
-    found = None
-    if len(judged):
-        pooled = np.einsum("rek,e->rk", held, weights) + bias
-        found = float(np.mean(pooled.argmax(axis=1) == labels[judged]))
-    q = np.exp(log_softmax(logits, axis=1)).astype(np.float32)
-    return PixelOpinion(q, {e.name: float(w) for e, w in zip(experts, weights)}, found)
+
+    experts: list[Expert]
+    weights: NDArray[np.float64]
+    bias: NDArray[np.float32]
+    found: float | None
+    n_known: int
+
+    @classmethod
+    def weighed(
+        cls,
+        experts: list[Expert],
+        labels: NDArray[np.int32],
+        groups: NDArray[np.int64],
+        n_classes: int,
+        pause: Callable[[], object] = lambda: None,
+    ) -> "Panel":
+        """Ask every expert with marks held back, and choose the weights.
+
+        Parameters
+        ----------
+        experts : list of Expert
+            The experts.
+        labels : ndarray of int32, shape (n,)
+            The classes of the marked vertices, -1 elsewhere.
+        groups : ndarray of int, shape (n,)
+            The stroke of every marked vertex.
+        n_classes : int
+            K.
+        pause : callable
+            Called before every question. What it raises ends the choice.
+
+        Returns
+        -------
+        Panel
+            The experts with their weights.
+        """
+        folds = stroke_folds(labels, groups, n_classes)
+        prior = np.array([expert.prior for expert in experts])
+        judged = _thinned(folds.judged, groups)
+        held = np.zeros((len(judged), len(experts), n_classes), np.float32)
+        for turn in range(folds.n_hidden):
+            mine = np.flatnonzero(np.isin(judged, folds.hidden(turn)))
+            for e, expert in enumerate(experts):
+                pause()
+                held[mine, e] = expert.ask(folds.shown(turn), judged[mine])
+        weights, bias = fitted_weights(held, labels[judged], prior, [expert.kind for expert in experts])
+        found = None
+        if len(judged):
+            pooled = np.einsum("rek,e->rk", held, weights) + bias
+            found = float(np.mean(pooled.argmax(axis=1) == labels[judged]))
+        return cls(experts, weights, bias.astype(np.float32), found, len(folds.known))
+
+    def serves(self, labels: NDArray[np.int32]) -> bool:
+        """Whether the weights may be kept for these labels."""
+        return 1 / GROWTH < int((labels >= 0).sum()) / self.n_known < GROWTH
+
+    def opinion(
+        self, labels: NDArray[np.int32], *, again: bool = False, pause: Callable[[], object] = lambda: None
+    ) -> PixelOpinion:
+        """Ask all experts with all marks, and pool what they say.
+
+        Parameters
+        ----------
+        labels : ndarray of int32, shape (n,)
+            The classes of the marked vertices, -1 elsewhere.
+        again : bool, default=False
+            Whether the experts have been asked before and may go on from there.
+        pause : callable
+            Called before every question.
+        """
+        logits = np.zeros((len(labels), len(self.bias)), np.float32) + self.bias
+        for expert, weight in zip(self.experts, self.weights):
+            if weight > 0:  # the others need not be asked again
+                pause()
+                said = expert.ask.again(labels) if again else expert.ask(labels, None)
+                logits += np.float32(weight) * said
+        q = np.exp(log_softmax(logits, axis=1)).astype(np.float32)
+        named = {expert.name: float(weight) for expert, weight in zip(self.experts, self.weights)}
+        return PixelOpinion(q, named, self.found)
 
 
 def _thinned(rows: NDArray[np.intp], groups: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -79,3 +79,20 @@ def one_sentence_errors(path: Path) -> Iterator[None]:
         raise ValueError(
             f"{path.name} can't be read: {text.rstrip('.'):.300}. Is it complete, and an image?"
         ) from None
+
+
+def signature() -> Any:
+    """What Pillow writes into a PNG file so that :func:`is_signed` knows it again."""
+    (png_module,) = import_pillow("PIL.PngImagePlugin")
+    info = png_module.PngInfo()
+    info.add_text("Software", "phaselabel")
+    return info
+
+
+def is_signed(path: Path) -> bool:
+    """Whether a file is a PNG picture that was written with :func:`signature`."""
+    try:
+        with one_sentence_errors(path), open_picture(path, ("PNG",)) as picture:
+            return bool(picture.info.get("Software") == "phaselabel")
+    except ValueError:
+        return False

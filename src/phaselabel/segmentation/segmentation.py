@@ -5,6 +5,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import gen_batches
 
 from phaselabel.assess.query import choose_queries
 from phaselabel.assess.verdict import as_html
@@ -12,7 +13,7 @@ from phaselabel.counts import check_count
 from phaselabel.flow.minimize import Solution
 from phaselabel.graph import Graph
 from phaselabel.segmentation import export
-from phaselabel.segmentation.cells import majority
+from phaselabel.segmentation.cells import STRIP_ROWS, majority
 from phaselabel.segmentation.frames import Frame
 from phaselabel.segmentation.marks import Colour, Marks
 
@@ -22,6 +23,9 @@ class Model(Protocol):
 
     def update(self, marks: Any, image: Any = None, *, warm: bool = False) -> Any:
         """Add marks and segment again."""
+
+    def settle(self) -> Any:
+        """Segment as a fit with all marks does."""
 
 
 class Segmentation:
@@ -73,6 +77,9 @@ class Segmentation:
     def update(self, more_scribbles: Marks | ArrayLike, *, warm: bool = False) -> Self:
         """Segment again with more marks, on the same graph.
 
+        What the experts count is chosen anew when there are twice as many marks, or another class. Until then
+        few labels differ from those of :func:`segment` with all marks; :meth:`settle` gives exactly these.
+
         Parameters
         ----------
         more_scribbles : Marks or array-like
@@ -80,8 +87,7 @@ class Segmentation:
             classes may appear.
         warm : bool, default=False
             Start the flow from the last result. Without evidence that takes a tenth of the sweeps, but a
-            settled state resists: the new marks then change their near surroundings only. By default the
-            result is that of :func:`segment` with all marks, whatever their order.
+            settled state resists: the new marks then change their near surroundings only.
 
         Returns
         -------
@@ -100,6 +106,27 @@ class Segmentation:
                 "The model was not fitted to this image; add it with model.update(marks, image=image)."
             )
         self._model.update(more_scribbles, self._number, warm=warm)
+        return self
+
+    def settle(self) -> Self:
+        """After updates, the labels that :func:`segment` gives with all marks, to the last bit.
+
+        Returns
+        -------
+        Segmentation
+            This object.
+
+        Examples
+        --------
+        >>> from phaselabel import segment
+        >>> image, marks = np.array([[0, 9, 120, 130, 255]], np.uint8), np.array([[1, 0, 0, 0, 2]])
+        >>> result = segment(image, marks, patch=1).update([[0, 1, 0, 0, 0]]).settle()
+        >>> marks[0, 1] = 1
+        >>> bool((result.labels == segment(image, marks, patch=1).labels).all())
+        True
+        """
+        if self._number is not None:
+            self._model.settle()
         return self
 
     @property
@@ -225,7 +252,7 @@ class Segmentation:
         ...     sorted(path.name for path in result.save(folder))[:3]
         ['coco.json', 'confidence.png', 'labels.png']
         """
-        return export.save(self, folder, source=source)
+        return export.save(self.settle(), folder, source=source)
 
     def _repr_html_(self) -> str:
         """The segmentation in a notebook: how sure it is, and the share of every class."""
@@ -253,10 +280,14 @@ class Segmentation:
         colors: dict[int, Colour],
         vertices: NDArray[np.int64] | None = None,
     ) -> None:
-        """Take a result of the model."""
+        """Take a result of the model; the arrays of the pixels are its own from now on."""
         table = np.append(numbers, 0)
-        labels = table.astype(np.min_scalar_type(int(table.max())))[arms]
-        confidence = np.where(arms >= 0, np.float32(0.5) + heights, np.float32(0))
+        table = table.astype(np.min_scalar_type(int(table.max())))
+        labels, confidence = np.empty(arms.shape, table.dtype), heights
+        for some in gen_batches(len(arms), STRIP_ROWS):  # indices take four times the memory of the labels
+            labels[some] = table[arms[some]]
+            confidence[some] += np.float32(0.5)
+            confidence[some][arms[some] < 0] = 0
         valid = frame.bands.valid
         if valid is not None:
             labels[~valid] = 0

@@ -33,7 +33,7 @@ from phaselabel.segmentation.marked_images import (
     paired,
 )
 from phaselabel.segmentation.marks import Marks, as_marks, with_shared_classes
-from phaselabel.segmentation.opinion import NEAR, PixelOpinion, experts_of, form_opinion
+from phaselabel.segmentation.opinion import NEAR, Panel, PixelOpinion, experts_of
 from phaselabel.segmentation.segmentation import Segmentation
 
 log = logging.getLogger(__name__)
@@ -206,7 +206,7 @@ class Segmenter:
             for mark, frame in zip(given, self._frames)
         ]
         self.results_ = [Segmentation(self, number) for number in range(len(pictures))]
-        self._solve(checked_marks(read, self._frames), None)
+        self._solve(checked_marks(read, self._frames))
         return self
 
     def predict(self, image: ArrayLike, *, features: ArrayLike | None = None) -> NDArray[Any]:
@@ -283,7 +283,11 @@ class Segmenter:
         warm: bool = False,
         early: Callable[[], object] | None = None,
     ) -> Self:
-        """Add marks, and segment again.
+        """Add marks, and segment again, sooner than :meth:`fit` does.
+
+        The graph stays, and so does what every expert counts, until there are twice as many marks or another
+        class: then all is chosen anew. Few labels differ from those of :meth:`fit` with all marks;
+        :meth:`settle` gives exactly these.
 
         Parameters
         ----------
@@ -294,10 +298,11 @@ class Segmenter:
             The number of the image that the marks are on; or a new image, which joins the others. It can be
             left out if only one image has the size of the marks. A loaded model has no images: pass one.
         warm : bool, default=False
-            Start the flow from the last result instead of the evidence; see :meth:`Segmentation.update`.
+            Where all is chosen anew, start the flow from the last result instead of the evidence; see
+            :meth:`Segmentation.update`.
         early : callable, optional
-            Called when :meth:`cell_labels` has new labels that are not extended to the pixels yet: first by
-            the last opinion of the experts, then by the new one. What it raises ends the update.
+            Called when :meth:`cell_labels` has new labels that are not extended to the pixels yet, and again
+            where all is chosen anew. What it raises ends the update.
 
         Returns
         -------
@@ -322,7 +327,32 @@ class Segmenter:
         new = marks_by_image(marks, image, self._frames, volume=self._volume)
         before = [result.marks for result in self.results_]
         merged = [m if n is None else m.merged(n) for m, n in zip(before, named_alike(before, new))]
-        self._solve(checked_marks(merged, self._frames), self._last if warm else None, early)
+        before_flow = self._last if warm else None
+        self._solve(checked_marks(merged, self._frames), live=True, before=before_flow, early=early)
+        return self
+
+    def settle(self) -> Self:
+        """Ask the experts anew with all marks: to the last bit the labels that :meth:`fit` gives with them.
+
+        :meth:`update` keeps what the experts count, so that it takes a fraction of the time. Where it has
+        done so, :meth:`save`, :meth:`predict` and :meth:`Segmentation.save` settle first.
+
+        Returns
+        -------
+        Segmenter
+            This model.
+
+        Examples
+        --------
+        >>> from phaselabel import Segmenter
+        >>> image = np.array([[0, 9, 120, 130, 255]], np.uint8)
+        >>> model = Segmenter(patch=1).fit(image, [[1, 0, 0, 0, 2]])
+        >>> model.update([[0, 1, 0, 0, 0]], image=0).settle().results_[0].labels.tolist()
+        [[1, 1, 1, 1, 2]]
+        """
+        self._require_fitted()
+        if self.results_ and not self._settled:
+            self._solve([result.marks for result in self.results_])
         return self
 
     def cell_labels(self, image: int = 0) -> tuple[NDArray[Any], NDArray[np.float32]]:
@@ -414,12 +444,14 @@ class Segmenter:
         self._frames, self._scale = self._images.frames, self._images.scale
         self._cell, self._n_bands = self._frames[0].cells.cell, self._frames[0].bands.n_bands
         self._graph: CellGraph | None = None
+        self._panel: Panel | None = None
         self._made_model: CellModel | None = None
 
     def _cell_graph(self, position: float) -> CellGraph:
         """The graph for a weight of the place; the last one is kept."""
         if self._graph is None or self._graph.position != position:
             self._report("neighbours", 0.0)
+            self._panel = None  # its experts know the graph that there was
             self._graph = CellGraph.of(
                 self._images, position, self.n_neighbors, self.scale_neighbor,
                 with_grid=self.evidence is not None,
@@ -429,60 +461,83 @@ class Segmenter:
     def _solve(
         self,
         marks: list[Marks],
-        before: EarlierFlow | None,
+        *,
+        live: bool = False,
+        before: EarlierFlow | None = None,
         early: Callable[[], object] | None = None,
     ) -> None:
+        """Segment by some marks; ``live`` with the graph and the weights of the experts that there are."""
         marked = MarkedCells.of(self._frames, marks)
-        numbers = marked.numbers
+        self._settled = not (live and self._follow(marked, early))
+        if self._settled:
+            self._begin_anew(marked, before)
+            if early is not None:
+                early()
+        self._extend(marked, marks)
+
+    def _follow(self, marked: MarkedCells, early: Callable[[], object] | None) -> bool:
+        """Let the experts go on from their last answers; return whether that will do."""
+        net, panel = self._graph, self._panel
+        if net is None or panel is None or not np.array_equal(self._last.numbers, marked.numbers):
+            return False
+        known = marked.known(net.vertices, net.graph.n_vertices)
+        serves = panel.serves(known)
+        if serves or early is not None:
+            opinion = panel.opinion(known, again=True)
+            self._flow(net, marked.numbers, known, opinion, opinion.start())
+            if early is not None:
+                early()
+        return serves
+
+    def _begin_anew(self, marked: MarkedCells, before: EarlierFlow | None) -> None:
+        """Choose the weight of the place, the experts and their weights by all marks."""
         position = chosen_position(marked.distance) if self.position == "auto" else float(self.position)
         net = self._cell_graph(position)
         known = marked.known(net.vertices, net.graph.n_vertices)
-        if early is not None:
-            self._solve_early(net, numbers, known, early)
         opinion = None if self.evidence is None else self._opinion(net, marked, known)
-        self._report("flow", 0.0)
+        self.choice_ = {**({} if opinion is None else opinion.weights), "position": position}
         init: Any = "hub" if opinion is None else opinion.start()
         if before is not None and before.vertices is net.vertices:
-            init = before.renamed(numbers)
+            init = before.renamed(marked.numbers)
+        self._flow(net, marked.numbers, known, opinion, init)
+
+    def _flow(
+        self,
+        net: CellGraph,
+        numbers: NDArray[np.int64],
+        known: NDArray[np.int32],
+        opinion: PixelOpinion | None,
+        init: Any,
+    ) -> None:
+        """Run the flow on the cells."""
+        self._report("flow", 0.0)
         q = None if opinion is None else opinion.probabilities
         solution = solve_cells(net.graph, known, q, init, self._flow_settings, self.fidelity)
-        self._last, self._believed = EarlierFlow(net.vertices, solution, numbers), q
-        if early is not None:
-            early()
+        self._last, self._known = EarlierFlow(net.vertices, solution, numbers), known
+        log.info("%r: %s", net.graph, solution.status)
+
+    def _extend(self, marked: MarkedCells, marks: list[Marks]) -> None:
+        """Bring the classes of the cells to the pixels of all images."""
+        net, solution, numbers = self._graph, self._last.solution, marked.numbers
+        assert net is not None
         self.classes_ = names_of(marks, numbers)
         self._colors = Marks(np.zeros((1, 1), np.int32), self.classes_, colors_of(marks)).palette()
-        self.choice_ = {**({} if opinion is None else opinion.weights), "position": position}
         self._cell_classes = solution.arm[net.vertices].astype(np.int32)
         self._marked_cells, self._made_model = marked.cells, None
         for k, (frame, one) in enumerate(zip(self._frames, marks)):
             mine = net.vertices[marked.starts[k] : marked.starts[k + 1]]
-            kept = (solution.arm == known)[mine[marked.placed[k][0]]]
+            kept = (solution.arm == self._known)[mine[marked.placed[k][0]]]
             state = State(solution.arm[mine], solution.height[mine])
             report = partial(self._report_extending, k, len(marks))
             arms, heights = pixels_of(frame, state, one, numbers, kept, report)
             self.results_[k]._fill(
                 frame, net.graph, solution, one, numbers, arms, heights, self.classes_, self._colors, mine
             )
-        log.info("%r: %s", net.graph, solution.status)
-
-    def _solve_early(
-        self,
-        net: CellGraph,
-        numbers: NDArray[np.int64],
-        known: NDArray[np.int32],
-        early: Callable[[], object],
-    ) -> None:
-        """Let new marks move the last result, by what experts believed before these marks."""
-        last, q = self._last, self._believed
-        if last.vertices is not net.vertices or not np.array_equal(last.numbers, numbers):
-            return
-        solution = solve_cells(net.graph, known, q, last.solution.state, self._flow_settings, self.fidelity)
-        self._last = EarlierFlow(net.vertices, solution, numbers)
-        early()
 
     def _opinion(self, net: CellGraph, marked: MarkedCells, known: NDArray[np.int32]) -> PixelOpinion:
         """What models of the looks and walks on the graph believe of every vertex."""
-        self._report("evidence", 0.0)
+        pause = partial(self._report, "evidence", 0.0)
+        pause()
         n_classes = len(marked.numbers)
         experts = experts_of(
             net.scales,
@@ -496,7 +551,10 @@ class Segmenter:
             texture=net.texture_graph if self._images.looks.has_textures else None,
         )
         strokes = marked.strokes(self._frames, net.vertices, net.graph.n_vertices)
-        return form_opinion(experts, known, strokes, n_classes)
+        panel = Panel.weighed(experts, known, strokes, n_classes, pause)
+        opinion = panel.opinion(known, pause=pause)
+        self._panel = panel
+        return opinion
 
     @property
     def _flow_settings(self) -> FlowSettings:
@@ -505,6 +563,7 @@ class Segmenter:
     @property
     def _cell_model(self) -> CellModel:
         """The models for new images, fitted when they are first needed."""
+        self.settle()
         if self._made_model is None:
             self._made_model = CellModel.of(
                 self._images.looks,

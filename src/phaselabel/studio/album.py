@@ -6,6 +6,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from phaselabel.studio.drawing import (
     N_HINTS,
     DrawingWorkspace,
     Result,
+    SupersededError,
+    changed_marks,
     json_bytes,
     marks_of,
     rgb,
@@ -208,14 +211,18 @@ class AlbumWorkspace(DrawingWorkspace):
                 for number, title in self.pictures.items()
             }
             return _archive(documents)
+        self.settle_once()
         if not self.results:
             raise ValueError("There is no segmentation yet; mark at least two classes.")
         if name == "coco.json":
             return json_bytes(self._coco())
         with tempfile.TemporaryDirectory() as folder:
             if name == "model.zip":
-                with self._changed:
-                    self._segmentation.save(Path(folder) / name)
+                with self._computing:
+                    try:
+                        self._segmentation.save(Path(folder) / name)
+                    except SupersededError:
+                        raise ValueError("A stroke came in between; save the model again.") from None
                 return (Path(folder) / name).read_bytes()
             files = {}
             for number, result in self.results.items():
@@ -264,28 +271,44 @@ class AlbumWorkspace(DrawingWorkspace):
         labels = {k: drawing.on(k).labels() for k in self.images}
         used = [k for k in drawing.names if any((one == k).any() for one in labels.values())]
         if len(used) < 2:
-            self.results, self.result, self.previews = {}, None, {}
+            self.results, self.result, self.previews, self._unsettled = {}, None, {}, None
             missing = "every class" if len(drawing.names) > 1 else "at least two classes"
             self._set_status(f"draw a stroke in {missing}", segmented=None)
             return
         self._set_status("segmenting")
-        # All marks are passed again; -1 removes marks that are gone.
-        marks = [marks_of(np.where(one > 0, one, -1), used) for one in labels.values()]
+        marks = [
+            changed_marks(result.marks.labels, one, used)
+            for result, one in zip(self._segmentation.results_, labels.values())
+        ]
         self._segmentation.update(marks, early=self._early(version))
-        colors = {k: rgb(drawing.colors[k]) for k in used}
+        self._unsettled = partial(self._take_all, drawing, version, labels, used)
+        self._unsettled(False)
+
+    def _take_all(
+        self,
+        drawing: Drawing,
+        version: int,
+        labels: dict[int, NDArray[np.int32]],
+        used: list[int],
+        settled: bool,
+    ) -> None:
+        """Show what the model has found in all pictures; where to draw next is asked when the pen rests."""
+        before, colors = self.results, {k: rgb(drawing.colors[k]) for k in used}
         names = {k: drawing.names[k] for k in used}
         results = {
             k: Result(
                 version=version, image=self.images[k], labels=one.labels, confidence=one.confidence,
                 classes=names, colors=colors, marks=Marks(labels[k], names), graph=one.graph,
-                solution=one.solution, cell=one.cell, seconds=0.0, hints=[],
+                solution=one.solution, cell=one.cell, seconds=0.0,
+                hints=before[k].hints if k in before else [],
                 shares={c: float(np.mean(one.labels == c)) for c in used},
             )
             for k, one in zip(self.images, self._segmentation.results_)
         }  # fmt: skip
         self.results = results
         # Places are suggested on the pictures that are looked at next; on all of them it would take too long.
-        for k in {self._last_drawn, self._next(self._last_drawn)} - {None}:
+        looked_at = {self._last_drawn, self._next(self._last_drawn)} if settled or not before else set()
+        for k in looked_at - {None}:
             assert k is not None
             place = list(self.images).index(k)
             hints = [
@@ -293,7 +316,7 @@ class AlbumWorkspace(DrawingWorkspace):
             ]
             results[k] = replace(results[k], hints=hints)
         self.results, self.result = dict(results), next(iter(results.values()))
-        self._set_status("ready", segmented=version)
+        self._set_status("ready", **{"settled" if settled else "segmented": version})
 
 
 def _with_equal_bands(images: list[NDArray[Any]]) -> list[NDArray[Any]]:

@@ -408,10 +408,10 @@ class AnsweringWorkspace:
         described = self._described(numbers)
         return self._with_words(described) if len(described) == 1 else described
 
-    def _item(self, row: str = "") -> tuple[bytes, str, int]:
+    def _item(self, row: str = "", large: str = "") -> tuple[bytes, str, int]:
         if not row.isdecimal() or int(row) >= len(self.items):
             raise ValueError("There is no such item.")
-        return self.items.picture(int(row)), "image/png", int(row)
+        return self.items.picture(int(row), bool(large)), "image/png", int(row)
 
     def _map(self) -> tuple[bytes, str, int]:
         positions = self._updater.positions

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from phaselabel.studio.strokes import Drawing
 
 #: The number of places where a further stroke is suggested.
 N_HINTS = 3
+
+#: Seconds without a stroke after which the experts are asked anew.
+REST = 1.0
 
 #: The files that can be exported, and their media types.
 EXPORTS = {
@@ -102,6 +106,8 @@ class DrawingWorkspace:
         self._changed = threading.Condition()
         self._outdated = True
         self._segmentation: Any = None
+        self._computing = threading.RLock()  # held by whoever uses the model
+        self._unsettled: Callable[[bool], None] | None = None  # takes the results of the model once more
         self._thread = threading.Thread(target=self._work, name="studio-drawing", daemon=True)
 
     def start(self) -> None:
@@ -217,6 +223,7 @@ class DrawingWorkspace:
             return json_bytes(self.drawing.document(self.title))
         if name == "marks.png":
             return self._marks_picture()
+        self.settle_once()
         result = self.result
         if result is None:
             raise ValueError("There is no segmentation yet; mark at least two classes.")
@@ -269,24 +276,44 @@ class DrawingWorkspace:
             return
         while True:
             with self._changed:
-                while not self._outdated:
-                    self._changed.wait()
-            self.segment_once()
+                rest = None if self._unsettled is None else REST
+                drawn = self._changed.wait_for(lambda: self._outdated, rest)
+            if drawn:
+                self.segment_once()
+            else:
+                self.settle_once()
 
     def prepare(self) -> bool:
         """Build the graph before the first stroke; return whether that was possible."""
         return attempt(self._build_graph, "The picture can't be segmented", self._set_status)
 
     def segment_once(self) -> None:
-        """Segment the picture by the present strokes."""
-        with self._changed:
-            self._outdated = False
-            drawing, version = self.drawing, self.project.version
-        attempt(lambda: self._segment_unless_late(drawing, version), "Segmenting failed", self._set_status)
+        """Segment the picture by the present strokes, with experts as they were weighed last."""
+        with self._computing:
+            with self._changed:
+                self._outdated = False
+                drawing, version = self.drawing, self.project.version
+            self._try(lambda: self._segment(drawing, version))
 
-    def _segment_unless_late(self, drawing: Drawing, version: int) -> None:
-        with suppress(SupersededError):
-            self._segment(drawing, version)
+    def settle_once(self) -> None:
+        """Weigh the experts by all strokes, unless that has been done."""
+        with self._computing:
+            take, self._unsettled = self._unsettled, None
+            if take is not None and not self._outdated:
+                self._try(lambda: self._settle(take))
+
+    def _settle(self, take: Callable[[bool], None]) -> None:
+        self._segmentation.settle()
+        take(True)
+
+    def _try(self, work: Callable[[], None]) -> None:
+        """Do some work on the model, unless a newer stroke comes."""
+
+        def unless_late() -> None:
+            with suppress(SupersededError):
+                work()
+
+        attempt(unless_late, "Segmenting failed", self._set_status)
 
     def _early(self, version: int) -> Callable[[], None] | None:
         """What is done with labels of the cells; nothing before the first result: corners made them."""
@@ -294,14 +321,14 @@ class DrawingWorkspace:
 
     def _preview(self, version: int) -> None:
         """Publish the labels of the cells: those of the pixels of a large picture take much longer."""
-        if self._outdated:
-            raise SupersededError
         previews = {}
         for k, result in enumerate(self._segmentation.results_):
             labels, confidence = self._segmentation.cell_labels(k)
             previews[k] = PageLabels(version, labels, confidence, result.cell)
         self.previews = previews
         self._set_status("segmenting", previewed=version)
+        if self._outdated:
+            raise SupersededError
 
     def _build_graph(self) -> None:
         """Build the graph. It does not depend on the marks, so any two pixels serve."""
@@ -315,7 +342,7 @@ class DrawingWorkspace:
         self._segmentation = Segmenter(**options).fit([self.image], [marks_of(corners, [1, 2])])
 
     def _progress(self, stage: str, share: float) -> None:
-        if stage == "extending" and self._outdated and self._segmentation is not None:
+        if stage in ("evidence", "extending") and self._outdated and self._segmentation is not None:
             raise SupersededError
         if self._segmentation is None:
             self._set_status(
@@ -326,16 +353,30 @@ class DrawingWorkspace:
         labels = drawing.labels()
         used = [k for k in drawing.names if (labels == k).any()]
         if len(used) < 2:
-            self.result, self.previews = None, {}
+            self.result, self.previews, self._unsettled = None, {}, None
             missing = "every class" if len(drawing.names) > 1 else "at least two classes"
             self._set_status(f"draw a stroke in {missing}", segmented=None)
             return
         started = time.perf_counter()
         self._set_status("segmenting")
-        # All marks are passed again; -1 removes marks that are gone.
-        marks = marks_of(np.where(labels > 0, labels, -1), used)
+        marks = changed_marks(self._segmentation.results_[0].marks.labels, labels, used)
         self._segmentation.update([marks], early=self._early(version))
-        result = self._segmentation.results_[0]
+        self._unsettled = partial(self._take, drawing, version, labels, used, started)
+        self._unsettled(False)
+
+    def _take(
+        self,
+        drawing: Drawing,
+        version: int,
+        labels: NDArray[np.int32],
+        used: list[int],
+        started: float,
+        settled: bool,
+    ) -> None:
+        """Show what the model has found; where to draw next is asked when the pen rests."""
+        result, hints = self._segmentation.results_[0], [] if self.result is None else self.result.hints
+        if settled or self.result is None:
+            hints = [[float(x), float(y)] for y, x in result.suggest_marks(N_HINTS)]
         self.result = Result(
             version=version,
             image=result.image,
@@ -349,9 +390,9 @@ class DrawingWorkspace:
             cell=result.cell,
             shares={k: float(np.mean(result.labels == k)) for k in used},
             seconds=time.perf_counter() - started,
-            hints=[[float(x), float(y)] for y, x in result.suggest_marks(N_HINTS)],
+            hints=hints,
         )
-        self._set_status("ready", segmented=version)
+        self._set_status("ready", **{"settled" if settled else "segmented": version})
 
     def _set_status(self, status: str, **event: Any) -> None:
         if status != self.status or event:
@@ -366,7 +407,16 @@ def visible(layer: dict[str, Any]) -> dict[str, Any]:
 
 def marks_of(labels: NDArray[Any], numbers: list[int]) -> Marks:
     """Marks whose classes are called by their numbers, so that a renamed class is the same class."""
-    return Marks(labels.astype(np.int32), {k: str(k) for k in numbers})
+    return Marks(labels.astype(np.int32, copy=False), {k: str(k) for k in numbers})
+
+
+def changed_marks(before: NDArray[np.int32], labels: NDArray[np.int32], numbers: list[int]) -> Marks:
+    """What leads from some marks to others; -1 removes a mark that is gone."""
+    changed = np.flatnonzero(before.ravel() != labels.ravel())
+    more = np.zeros(labels.shape, np.int32)
+    now = labels.ravel()[changed]
+    more.reshape(-1)[changed] = np.where(now > 0, now, -1)
+    return marks_of(more, numbers)
 
 
 def rgb(text: str) -> tuple[int, int, int]:

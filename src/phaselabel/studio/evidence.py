@@ -36,10 +36,10 @@ class GivenProbabilities:
     @classmethod
     def read(cls, path: Path, n_items: int, reading: dict[str, Any]) -> "GivenProbabilities":
         """Read a table with a column per class."""
-        from phaselabel.io.tables import as_numbers, open_table
+        from phaselabel.io.tables import numbers_of, open_table
 
         table = open_table(path, **reading)
-        columns = {name: as_numbers(table.column(name).combine_chunks()) for name in table.names}
+        columns = {name: numbers_of(table, name) for name in table.names}
         wrong = [name for name, column in columns.items() if column is None]
         if wrong:
             raise ValueError(f"{path.name} must hold probabilities; column {wrong[0]!r} has no numbers.")

@@ -4,6 +4,7 @@ Label Studio calls ``/setup``, ``/predict`` and ``/webhook``. Annotations are on
 confirmed.
 """
 
+import json
 import logging
 import sqlite3
 from contextlib import closing
@@ -13,12 +14,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from phaselabel.studio.security import MAX_BODY
+
 #: The most characters of a labelling configuration.
 LARGEST_CONFIG = 100_000
 #: The events that change the labels.
 EVENTS = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATION_DELETED")
 #: Fewer tasks than this, known and unknown, are not labelled: there is no graph to speak of.
 FEWEST_TASKS = 8
+
+#: What a request that is not as Label Studio sends it may raise.
+WRONG = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 logger = logging.getLogger(__name__)
 
@@ -164,10 +170,19 @@ class Backend:
 
     def _open(self) -> sqlite3.Connection:
         file = sqlite3.connect(self._path, timeout=60)
-        file.execute(
-            "create table if not exists tasks (project text, task text, text text, label text, "
-            "primary key (project, task))"
-        )
+        try:
+            found = [name for (name,) in file.execute("select name from sqlite_master where type = 'table'")]
+            if found not in ([], ["tasks"]):
+                raise sqlite3.DatabaseError("it has other tables")
+            file.execute(
+                "create table if not exists tasks (project text, task text, text text, label text, "
+                "primary key (project, task))"
+            )
+        except sqlite3.DatabaseError as error:
+            file.close()
+            raise ValueError(
+                f"{self._path} is no file of annotations ({error}); name another one with --project."
+            ) from None
         return file
 
 
@@ -187,33 +202,47 @@ def make_app(backend: Backend) -> Any:
     async def health(request: Request) -> Any:
         return JSONResponse({"status": "UP", "model_class": "phaselabel"})
 
+    async def body_of(request: Request) -> dict[str, Any]:
+        """The object that Label Studio sends; what a page in a browser sends has an origin."""
+        if "origin" in request.headers:
+            raise ValueError("Requests of web pages are refused.")
+        data = bytearray()
+        async for part in request.stream():
+            data += part
+            if len(data) > MAX_BODY:
+                raise ValueError(f"A request may have {MAX_BODY >> 20} MB.")
+        found = json.loads(data)
+        if not isinstance(found, dict):
+            raise ValueError("A request must be a JSON object.")
+        return found
+
     async def setup(request: Request) -> Any:
-        data = await request.json()
+        data = await body_of(request)
         read_config(str(data.get("schema", "")))
         return JSONResponse({"model_version": "phaselabel"})
 
     async def predict(request: Request) -> Any:
-        data = await request.json()
+        data = await body_of(request)
         project = str(data.get("project") or "").split(".", 1)[0]
         config, tasks = str(data.get("label_config", "")), data.get("tasks") or []
         return JSONResponse({"results": await run_in_threadpool(backend.predict, project, config, tasks)})
 
     async def webhook(request: Request) -> Any:
-        data = await request.json()
+        data = await body_of(request)
         event = str(data.get("action", ""))
         await run_in_threadpool(backend.learn, event, data)
         return JSONResponse({"result": {}, "status": "ok"}, 201 if event in EVENTS else 200)
 
     async def refused(request: Request, error: Exception) -> Any:
         logger.warning("%s: %s", request.url.path, error)
-        words = str(error) if isinstance(error, ValueError) else f"The request lacks {error}."
+        words = str(error) if isinstance(error, ValueError) else f"The request is not complete ({error})."
         return JSONResponse({"error": words, "status": "error"}, 400)
 
     routes = [
         Route("/", health), Route("/health", health), Route("/setup", setup, methods=["POST"]),
         Route("/predict", predict, methods=["POST"]), Route("/webhook", webhook, methods=["POST"]),
     ]  # fmt: skip
-    return Starlette(routes=routes, exception_handlers={ValueError: refused, KeyError: refused})
+    return Starlette(routes=routes, exception_handlers=dict.fromkeys(WRONG, refused))
 
 
 def _prediction(question: Question, label: Any, confidence: float, version: str) -> dict[str, Any]:

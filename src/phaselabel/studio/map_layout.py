@@ -115,9 +115,11 @@ def _leading_directions(graph: Graph, X: NDArray[np.floating]) -> NDArray[np.flo
         return np.full((len(X), 2), 0.5)
     n = min(N_DIRECTIONS, *sample.shape)
     places = PCA(n, svd_solver="randomized", random_state=0).fit(sample).transform(X)
-    walk = _walk(graph)
+    walk, smoothed = _walk(graph), places
     for _ in range(N_STEPS):
-        places = 0.5 * places + 0.5 * (walk @ places)
+        smoothed = 0.5 * smoothed + 0.5 * (walk @ smoothed)
+    # Two items that are each other's neighbours meet in the middle.
+    places = smoothed if np.ptp(smoothed, axis=0).any() else places
     places = PCA(min(2, n), random_state=0).fit(places[::every]).transform(places)
     if places.shape[1] == 1:
         places = np.column_stack([places, np.zeros(len(places))])

@@ -86,6 +86,8 @@ class Project:
             self._file = sqlite3.connect(
                 self.path, timeout=1.0, isolation_level=None, check_same_thread=False
             )
+            if self._tables() and not self._tables() & {"event", "project"}:
+                raise sqlite3.DatabaseError("it has other tables")
             if log_is_missing:
                 self._note_missing_log()
             # One server at a time: a second one would continue from a state that is out of date.
@@ -209,9 +211,8 @@ class Project:
     def _note_missing_log(self) -> None:
         """Report the log that is missing: earlier studios kept new entries in a second file, FILE-wal."""
         log = f"{self.path.name}-wal"
-        tables = {name for (name,) in self._file.execute("SELECT name FROM sqlite_master")}
         (n_entries,) = (
-            self._file.execute("SELECT COUNT(*) FROM event").fetchone() if "event" in tables else (0,)
+            self._file.execute("SELECT COUNT(*) FROM event").fetchone() if "event" in self._tables() else (0,)
         )
         if not n_entries:
             self._file.close()
@@ -223,6 +224,9 @@ class Project:
             f"{self.path.name} was copied without {log}: it has {n_entries:,} entries, and the latest ones "
             "may be missing."
         )
+
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self._file.execute("SELECT name FROM sqlite_master")}
 
     def _check(self, source: dict[str, str]) -> None:
         wanted = {"format": FORMAT, **source}

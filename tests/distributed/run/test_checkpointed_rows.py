@@ -5,17 +5,16 @@ import signal
 
 import numpy as np
 import pytest
-from dask.distributed import Client, LocalCluster
+from dask.distributed import Client, get_task_stream
 
-from clusters import local_flow
+from clusters import cluster_of, local_flow
 from phaselabel.distributed.run.checkpointed_rows import EVENTS
 from phaselabel.distributed.run.flow import minimize
 
 
 def test_the_state_of_a_checkpoint_is_kept_when_a_worker_is_lost_after_it(problem):
     graph, labels, _ = problem
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None)
-    with cluster, Client(cluster) as client:
+    with cluster_of(2) as cluster, Client(cluster) as client:
         victim, states = next(iter(client.run(os.getpid).values())), {}
 
         def read_after_a_loss(sweep, state, energy):
@@ -40,10 +39,14 @@ def test_a_state_that_is_gone_is_refused_in_a_sentence(client, problem):
         _ = states[0].arm
 
 
-def test_looks_are_events_of_the_scheduler(client, problem):
+def test_looks_are_events_of_the_scheduler_and_tasks_in_its_stream(client, problem):
     graph, labels, _ = problem
     before = len(client.get_events(EVENTS))
-    solution = minimize(graph, labels, client)
+    with get_task_stream(client) as stream:
+        solution = minimize(graph, labels, client)
+    shown = [task["key"] for task in stream.data if task["key"].startswith("phaselabel-sweep")]
+    assert {int(key.split("-")[-1]) for key in shown} >= set(solution.energy["sweep"].tolist()[:-1])
+    assert [event["action"] for _, event in client.get_events("all")][-1] == "phaselabel flow"
     events = [event for _, event in client.get_events(EVENTS)[before:]]
     assert [event["sweep"] for event in events][: len(solution.energy)] == solution.energy["sweep"].tolist()
     np.testing.assert_allclose([event["energy"] for event in events], solution.energy["total"], rtol=1e-12)

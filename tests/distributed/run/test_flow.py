@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dask.distributed import Client, LocalCluster
+from dask.distributed import Client
 
 import phaselabel as pl
-from clusters import local_flow
+from clusters import cluster_of, local_flow
 from phaselabel.distributed.run.flow import minimize
 
 
@@ -61,8 +61,7 @@ def test_mnist_bit_for_bit(client, data_home):
 
 def test_every_worker_may_be_killed_once(problem, reference):
     graph, labels, _ = problem
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None)
-    with cluster, Client(cluster) as client:
+    with cluster_of(2) as cluster, Client(cluster) as client:
         victims = list(client.run(os.getpid).values())
 
         def kill(sweep, state, energy):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,20 @@ def test_some_row_groups(tmp_path):
     table = ParquetTable(tmp_path / "t.parquet", [0, 2])
     assert table.column("x").to_pylist() == [*range(10), *range(20, 25)]
     assert [batch.schema.names for batch in table.batches(["y", "x"])] == [["y", "x"]] * 2
+
+
+@pytest.mark.parametrize("name", ["a\nb", "表 ü", "%41?x#", "b\udcff"])
+def test_files_of_any_name(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    for kind in ("csv", "tsv", "jsonl", "parquet", "arrow"):
+        path = Path(f"{name}.{kind}")
+        try:
+            path.touch()
+        except (OSError, UnicodeError):
+            pytest.skip("this system has no such names")
+        path.unlink()
+        write_table(ArrayTable(Path("x.npy"), {"x": np.arange(3)}), {}, path)
+        assert len(open_table(path).column("x")) == 3
 
 
 def test_an_arrow_stream_is_read_like_an_arrow_file(tmp_path):

@@ -1,8 +1,10 @@
 """Compressed text, UTF-16 and UTF-32 are read; a bomb is refused."""
 
 import bz2
+import errno
 import gzip
 import lzma
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -22,7 +24,7 @@ TEXT = b"a,b\n1,x\n2,y\n"
     ],
 )
 def test_compressed_tables(tmp_path, suffix, pack):
-    path = tmp_path / f"t.csv.{suffix}"
+    path = tmp_path / f"t.csv.{suffix.upper()}"
     path.write_bytes(pack(TEXT))
     table = open_table(path)
     copy = table.path
@@ -34,6 +36,11 @@ def test_compressed_tables(tmp_path, suffix, pack):
 
 def test_damaged_and_huge_files_are_refused(tmp_path, monkeypatch):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TEXT)[:-6])
+    with pytest.raises(ValueError, match="not a whole gz file"):
+        open_table(tmp_path / "t.csv.gz")
+    damaged = bytearray(gzip.compress(TEXT))
+    damaged[12] ^= 255
+    (tmp_path / "t.csv.gz").write_bytes(damaged)
     with pytest.raises(ValueError, match="not a whole gz file"):
         open_table(tmp_path / "t.csv.gz")
     monkeypatch.setattr(plain_copy, "LARGEST", 1000)
@@ -66,3 +73,11 @@ def test_half_a_letter_is_refused(tmp_path):
     (tmp_path / "t.csv").write_bytes("a,b\n1,x\n".encode("utf-16")[:-1])
     with pytest.raises(ValueError, match=r"t.csv is not utf-16 text; name its encoding with --encoding"):
         open_table(tmp_path / "t.csv")
+
+
+def test_a_full_disk_is_no_damaged_file(tmp_path, monkeypatch):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TEXT))
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(plain_copy, "_copied", Mock(side_effect=full))
+    with pytest.raises(OSError, match="No space left"):
+        open_table(tmp_path / "t.csv.gz")

@@ -1,6 +1,8 @@
 """Workbooks and databases."""
 
 import sqlite3
+import tracemalloc
+import zipfile
 from datetime import datetime
 
 import duckdb
@@ -77,3 +79,68 @@ def test_damaged_files_are_refused_in_a_sentence(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=name):
         open_table(tmp_path / name)
+
+
+def sheet_of(path, rows, dimension="A1:B2"):
+    """A workbook whose only sheet has these rows, as XML."""
+    book = openpyxl.Workbook()
+    book.save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    start, end = (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">',
+        b"</worksheet>",
+    )
+    size = f'<dimension ref="{dimension}"/>'.encode()
+    members["xl/worksheets/sheet1.xml"] = start + size + b"<sheetData>" + rows + b"</sheetData>" + end
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def test_a_sheet_that_names_far_cells_takes_little_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("phaselabel.io.tables.stores.MOST_CELLS", 2**20)
+    first = b'<row r="1"><c r="A1"><v>1</v></c></row>'
+    sheet_of(tmp_path / "a.xlsx", first + b'<row r="9000"><c r="A9000"><v>2</v></c></row>', "A1:XFD1048576")
+    sheet_of(tmp_path / "rows.xlsx", first + b'<row r="99999999999"><c r="A2"><v>2</v></c></row>')
+    wide = b'<row><c r="XFD2"><v>2</v></c></row>'
+    sheet_of(tmp_path / "cells.xlsx", first + 100 * wide)
+    sheet_of(tmp_path / "padding.xlsx", 100 * b"<row><c><v>1</v></c></row>" + wide)
+    tracemalloc.start()
+    try:
+        assert open_table(tmp_path / "a.xlsx").column("1").to_pylist() == [2]
+        for name in ("rows", "cells", "padding"):
+            with pytest.raises(ValueError, match=f"{name}.xlsx has more than"):
+                open_table(tmp_path / f"{name}.xlsx")
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()
+
+
+def test_computed_columns_of_a_small_database_take_little_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("phaselabel.io.tables.stores.SMALL_BYTES", 2**22)
+    for size, said in ((2**29, "too big"), (2**21, "far more than its size")):
+        path = tmp_path / f"{size}.db"
+        with sqlite3.connect(path) as base:
+            base.execute(f"CREATE TABLE t (a, b AS (zeroblob({size})))")
+            base.executemany("INSERT INTO t VALUES (?)", [(1,)] * 9)
+        base.close()
+        with pytest.raises(ValueError, match=said):
+            open_table(path)
+
+
+def test_bytes_beside_texts_are_read_as_text(tmp_path):
+    with sqlite3.connect(tmp_path / "t.db") as base:
+        base.execute("CREATE TABLE t (a)")
+        base.executemany("INSERT INTO t VALUES (?)", [(1.5,), (b"x\xff",), ("y",)])
+    base.close()
+    assert open_table(tmp_path / "t.db").column("a").to_pylist() == ["1.5", "x\ufffd", "y"]
+
+
+def test_a_view_of_a_database_is_no_table(tmp_path):
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as base:
+        base.execute("CREATE TABLE t AS SELECT 1 AS a")
+        base.execute("CREATE VIEW endless AS SELECT * FROM range(1000000000000)")
+    assert open_table(tmp_path / "t.duckdb").names == ["a"]
+    with pytest.raises(ValueError, match="no table 'endless'"):
+        open_table(tmp_path / "t.duckdb", sheet="endless")

@@ -163,7 +163,7 @@ def test_predict_opens_the_exported_model_of_an_array(tmp_path, digit_file, digi
     done = command("predict", "model.zip", digit_file, "--out", "out.csv")
     assert done.returncode == 0, done.stderr
     found = pyarrow.csv.read_csv(tmp_path / "out.csv")["label_predicted"].to_numpy()
-    assert np.mean(found == digits[1]) > 0.8
+    assert np.mean(found == digits[1][: len(found)]) > 0.8
 
 
 def test_predict_opens_the_exported_model_of_a_table(tmp_path, answering, command):
@@ -200,6 +200,9 @@ def test_a_column_of_pictures_is_shown_beside_embeddings(tmp_path, answering):
     assert items.X.shape == (20, 2)
     assert items.view(4) == {"row": 4, "kind": "image", "caption": "in/a.png"}
     assert Image.open(io.BytesIO(items.picture(4))).size == (7, 5)
+    Image.fromarray(np.full((30, 3000), 90, np.uint8)).save(tmp_path / "in" / "a.png")
+    sizes = [Image.open(io.BytesIO(items.picture(4, large))).size for large in (False, True)]
+    assert sizes == [(640, 6), (2560, 26)]
     for row in (1, 2):
         with pytest.raises(ValueError, match="not a picture in the folder"):
             items.picture(row)

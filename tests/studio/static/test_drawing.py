@@ -180,6 +180,7 @@ def test_a_phone_sized_window_and_the_keyboard_alone(studio, flower, page_of):
     segmented(page)
     assert set(np.unique(labels_of(page))) == {1, 2}
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.evaluate("document.documentElement.scrollHeight") <= 800
     shoot(page, "drawing-phone")
 
 
@@ -254,6 +255,11 @@ def test_polygon_box_fill_object_and_the_looks_of_a_cube(studio, tmp_path, page_
     assert filled[0] // 60 == 20
     segmented(page)
     assert (labels_of(page)[20:40, 25:45] == 1).all()
+
+    # Typing in the name of a class chooses that class.
+    page.get_by_label("Name of class square").click()
+    assert page.locator(".classes .on .name").input_value() == "square"
+    page.locator(".stage canvas").focus()
 
     page.get_by_role("checkbox", name="Strokes").uncheck()
     both = colour_at(page, 90, 10)

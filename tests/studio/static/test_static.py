@@ -6,7 +6,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from driving import question, recorded, state_of
+from driving import SCALE, question, recorded, state_of
 from tablefiles import write_customers
 
 
@@ -124,7 +124,7 @@ def test_drawing(studio, flower, page_of, check, width, scheme):
         page.keyboard.press("Enter")
         page.get_by_label(f"Draw {name}", exact=True).wait_for()
     for number, points in ((1, [[300, 200], [330, 240]]), (2, [[40, 40], [90, 60]])):
-        stroke = {"class": number, "size": 9, "points": points}
+        stroke = {"class": number, "size": 9, "points": [[x / SCALE, y / SCALE] for x, y in points]}
         recorded(
             page, lambda s=stroke: page.request.post(page.url + "actions", data={"kind": "stroke", "body": s})
         )

@@ -51,12 +51,13 @@ def _load_kernels() -> None:
     import io
     import tempfile
 
-    from campaign.faults import _picture, _table, commands
+    from campaign.faults import _picture, _pictures, _table, commands
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         home = os.getcwd()
         os.chdir(folder)
         _table(Path(folder), 0)
+        _pictures(Path(folder), 0)
         _picture(Path(folder), 0)
         Path(folder, "seed").write_text("0")
         for command in commands():

@@ -1,7 +1,7 @@
 """Long jobs that can be resumed in, kills at random moments out.
 
 ``python tests/support/campaign/killed_jobs.py --trials 20``. All processes of a job are killed at once. What
-it has written must be whole, and the same command with ``--resume`` must give what an undisturbed job gives.
+it has written must be whole, and the same command, resumed, must give what an undisturbed job gives.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from campaign.faults import leftovers  # noqa: E402
+from campaign.faults import _pictures, digests, leftovers  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Job:
         Makes its inputs in a folder.
     words : list of str
         The command, run in that folder.
+    resume : list of str
+        What is added to the command so that it goes on where it was killed.
     result : callable
         What it has found, from the folder; None where there is nothing yet. Raises if a file is damaged.
     """
@@ -46,6 +48,7 @@ class Job:
     name: str
     prepare: Callable[[Path], None]
     words: list[str]
+    resume: list[str]
     result: Callable[[Path], Any]
 
 
@@ -57,13 +60,22 @@ def jobs() -> list[Job]:
             "paper",
             lambda folder: None,
             ["paper", "two-moons", "--runs", "2", "--jobs", "1", "--quiet", "--out", "o"],
+            ["--resume"],
             _experiments,
         ),
         Job(
             "Dask with a checkpoint",
             _parts,
             [*dask, "--checkpoint", "c", "--out", "o.parquet", "--force", "--quiet"],
+            ["--resume"],
             _labels,
+        ),
+        Job(
+            "segment --train",
+            lambda folder: _pictures(folder, 1),
+            ["segment", "--train", "marks", "images", "--out", "l", "--quiet"],
+            [],
+            _label_images,
         ),
     ]
 
@@ -89,6 +101,16 @@ def _labels(folder: Path) -> Any:
 
     files = sorted((folder / "o.parquet").glob("*.parquet"))
     return [parquet.read_table(file)["kind_predicted"].to_pylist() for file in files] or None
+
+
+def _label_images(folder: Path) -> Any:
+    """The pictures and their summaries; None while the table of all of them, the last file, is not there."""
+    found = digests(folder, ("l",))
+    for path in (folder / "l").glob("*.json"):
+        json.loads(path.read_text(encoding="utf-8"))
+    for picture in (folder / "l").glob("*.png"):
+        assert picture.read_bytes().endswith(b"IEND\xaeB`\x82"), picture
+    return found if "l/summary.csv" in found else None
 
 
 def _experiments(folder: Path) -> Any:
@@ -144,7 +166,7 @@ def trials(job: Job, count: int, rng: random.Random, failures: list[str]) -> int
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
                 job.prepare(folder)
-            again = ["--resume"] if number % 4 else []
+            again = job.resume if number % 4 else []
             kills += killed([*job.words, *again], folder, seconds * rng.random())
             try:
                 found = job.result(folder)
@@ -154,7 +176,7 @@ def trials(job: Job, count: int, rng: random.Random, failures: list[str]) -> int
             if found not in (None, expected):
                 failures.append(f"{job.name}: another result after a kill")
             if number % 4 == 3:
-                code = _started([*job.words, "--resume"], folder).wait()
+                code = _started([*job.words, *job.resume], folder).wait()
                 if code or job.result(folder) != expected:
                     said = (folder / "said").read_text(errors="replace")[-500:]
                     failures.append(f"{job.name}: resumed with exit code {code}: {said}")

@@ -1,9 +1,13 @@
 """Every reader of a file as a subject."""
 
 import csv
+import gzip
 import io
 import random
+import tempfile
+import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cache, partial
 from itertools import dropwhile
 from pathlib import Path
@@ -35,6 +39,10 @@ def subjects() -> list[Subject]:
         Subject("table arrow", _mutant(_arrows), partial(_table, "t.arrow"), 4),
         Subject("table npy", npy, partial(_table, "t.npy"), 4),
         Subject("table npz", _npz, partial(_table, "t.npz"), 2),
+        Subject("table gz", _packed, partial(_table, "t.csv.GZ"), 1),
+        Subject("table xlsx", _workbook, partial(_table, "t.xlsx"), 0.5),
+        Subject("table sqlite", _mutant(_sqlites), partial(_table, "t.sqlite"), 2),
+        Subject("table duckdb", _duckdb, partial(_table, "t.duckdb"), 0.3),
         *(
             Subject(
                 f"picture {kind.lower()}",
@@ -170,6 +178,68 @@ def _npz(rng: random.Random) -> bytes:
     if rng.random() < 0.1:
         members[rng.choice(("note.txt", "x", ".npy", "a/b.npy"))] = b"hello"
     return zipped(rng, members)
+
+
+def _packed(rng: random.Random) -> bytes:
+    data = gzip.compress(csv_table(rng), mtime=0)
+    return mutated(rng, data) if rng.random() < 0.7 else data
+
+
+def _workbook(rng: random.Random) -> bytes:
+    members = dict(_workbook_parts())
+    for name in rng.sample(sorted(members), rng.choice((1, 1, 2))):
+        members[name] = mutated(rng, members[name])
+    return zipped(rng, members)
+
+
+@cache
+def _workbook_parts() -> dict[str, bytes]:
+    import openpyxl
+
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for row in (["a", "b", "label"], [1.5, "x", None], [None, "y", "cat"], [10**9, "x", True]):
+        book.active.append(row)
+    book.save(file)
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@cache
+def _sqlites() -> list[bytes]:
+    import sqlite3
+
+    out = []
+    for columns in ("a REAL, b TEXT, label TEXT", "a, b, label, d GENERATED ALWAYS AS (a || b)"):
+        with closing(sqlite3.connect(":memory:")) as base:
+            base.execute("PRAGMA page_size=512")
+            base.execute(f"CREATE TABLE t ({columns})")
+            rows = [(1.5, "x", None), (None, "y" * 300, "cat"), (3, b"z", "dog")]
+            base.executemany("INSERT INTO t (a, b, label) VALUES (?, ?, ?)", rows)
+            base.commit()
+            out.append(base.serialize())
+    return out
+
+
+def _duckdb(rng: random.Random) -> bytes:
+    """A damaged database; what has changed is within the blocks that are in use."""
+    data = bytearray(_duckdb_seed())
+    for _ in range(rng.choice((1, 2, 3, 8))):
+        at = rng.choice((rng.randrange(4096 * 3), rng.randrange(len(data))))
+        data[at] = rng.choice((0, 1, 127, 255, rng.randrange(256)))
+    return bytes(data[: rng.randrange(len(data))] if rng.random() < 0.1 else data)
+
+
+@cache
+def _duckdb_seed() -> bytes:
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.duckdb")
+        with duckdb.connect(str(path)) as base:
+            base.execute(
+                "CREATE TABLE t AS SELECT range AS a, 'x' || range AS b, range % 2 AS label FROM range(20)"
+            )
+        return path.read_bytes()
 
 
 # -- images

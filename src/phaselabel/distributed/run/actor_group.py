@@ -71,10 +71,12 @@ class ActorGroup:
         kind: type[PeerActor] = BlockActor,
     ) -> None:
         self.client, self._allowed, self._kind = client, workers, kind
-        self._name = f"phaselabel-block-{uuid.uuid4().hex[:8]}"
+        token = uuid.uuid4().hex[:8]
+        self._name, self._mark_name = f"phaselabel-block-{token}", f"phaselabel-sweep-{token}"
         self._arguments = folder, n_classes, size
         self._submissions = 0
         self._futures: dict[int, Future[Any]] = {}
+        self._marks: list[Future[str]] = []
         self._actors: dict[int, Any] = {}
         self._addresses: dict[int, str] = {}
         self._dead: set[str] = set()
@@ -140,10 +142,15 @@ class ActorGroup:
                 continue
         raise RuntimeError(TOO_MANY_LOSSES)
 
+    def mark(self, name: str) -> None:
+        """Leave a task in the task stream, where calls of actors are not shown."""
+        self._marks = [self.client.submit(str, name, key=f"{self._mark_name}-{name}", pure=False)]
+
     def release(self) -> None:
         """Let all actors go."""
-        self.client.cancel(list(self._futures.values()))
+        self.client.cancel([*self._futures.values(), *self._marks])
         self._futures.clear()
+        self._marks.clear()
         self._actors.clear()
 
     def _submit(self, numbers: Collection[int]) -> None:

@@ -67,7 +67,11 @@ def opinion_in_blocks(
     size = partition.n_rows, problem.n_classes
     folds, evidence = Folds.of(compact, problem.n_classes, affordable_turns(*size)), problem.evidence
     given = isinstance(evidence, np.ndarray)
-    survey, X = (None, None) if given else (_survey(tasks, partition), rows_at(tasks, partition, some))
+    survey, X = (
+        (None, None)
+        if given
+        else (_survey(tasks, partition, problem.columns), rows_at(tasks, partition, some))
+    )
     model = None if isinstance(evidence, str) else evidence[some] if given else evidence
     if given:
         scatter_rows(partition, GIVEN, evidence)
@@ -236,13 +240,13 @@ def _read_rows(partition: Partition, chunk: int, rows: NDArray[np.int64]) -> Any
     return as_local(load_rows(partition.folder, points_file(chunk), mapped=True)[rank[rows]])
 
 
-def _survey(tasks: Tasks, partition: Partition) -> Survey:
+def _survey(tasks: Tasks, partition: Partition, columns: NDArray[np.intp] | None) -> Survey:
     """The scale of all rows and their leading directions, by samples at equal distances."""
-    survey: Survey = tasks.run_once("survey", _survey_rows, partition)
+    survey: Survey = tasks.run_once("survey", _survey_rows, partition, columns)
     return survey
 
 
-def _survey_rows(partition: Partition) -> Survey:
+def _survey_rows(partition: Partition, columns: NDArray[np.intp] | None) -> Survey:
     n = partition.n_rows
 
     def every(step: int) -> Any:
@@ -250,5 +254,5 @@ def _survey_rows(partition: Partition) -> Survey:
         return stacked([_read_rows(partition, chunk, here) for chunk, here in listed])
 
     with threadpool_limits(1, user_api="blas"):
-        scale = Scale.of(every(max(1, n // SCALE_ROWS)))
+        scale = Scale.of(every(max(1, n // SCALE_ROWS)), columns)
         return Survey(scale, leading_directions(scale(every(max(1, n // DIRECTION_ROWS)))), n)

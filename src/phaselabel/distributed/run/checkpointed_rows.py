@@ -236,13 +236,16 @@ class CheckpointedRows:
         log.info("The flow %r continues from sweep %d.", self._name, self._checkpoint)
 
     def _send_event(self) -> None:
-        """Send the energy and the cost of the last look to the scheduler, where dashboards can show them."""
+        """Show the energy and the cost of the last look: as an event, and as a task of the task stream."""
         tally, cost = self._tallies[self.n_iter], self._rows.rounds[-1]
         energy = sum(value for name, value in tally.items() if name not in COUNTS)
         event = {"flow": self._name, "sweep": self.n_iter, "energy": energy, "changed": int(tally["changed"])}
         log.debug("Flow %r, sweep %d: energy %.6g, %d changed.", *event.values())
         cost = {name: cost[name] for name in ("seconds", "computing", "bytes")}
-        self._rows.actors.client.log_event(EVENTS, event | cost)
+        actors = self._rows.actors
+        # The dashboard's page of events draws the topic "all", by action.
+        actors.client.log_event([EVENTS, "all"], event | cost | {"action": f"phaselabel {self._name}"})
+        actors.mark(f"{self._name}-{self.n_iter}")
 
 
 def state_pattern(name: str, sweep: int) -> str:

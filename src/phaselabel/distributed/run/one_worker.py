@@ -97,6 +97,8 @@ class LocalProblem:
         Whether evidence chooses between graphs of several numbers of neighbours.
     scale_neighbor : int, optional
         Which neighbour sets the local scale.
+    columns : ndarray of int, optional
+        The columns that the models of the rows see; all by default.
     """
 
     rows: NDArray[np.int64]
@@ -109,6 +111,7 @@ class LocalProblem:
     evidence: Any = None
     several: bool = False
     scale_neighbor: int | None = None
+    columns: NDArray[np.intp] | None = None
 
     def on(self, graph: Graph) -> Problem:
         """The problem on its graph."""
@@ -178,7 +181,9 @@ def _solve(
             wrong = remarks(local.graph, local.labels, solution)
         else:
             X, graphs = local_rows(partition), graphs_of(gather_neighbors(partition), problem)
-            local, opinion = believe(X, graphs, problem.on(next(iter(graphs.values()))), problem.evidence)
+            local, opinion = believe(
+                X, graphs, problem.on(next(iter(graphs.values()))), problem.evidence, columns=problem.columns
+            )
             solution = solve(local, EVIDENCE, init=opinion.start(), callbacks=callbacks)
             _write_opinion(partition, opinion)
             opinion = without_tables(opinion)

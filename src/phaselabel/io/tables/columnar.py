@@ -1,6 +1,7 @@
 """A Parquet, Arrow or NumPy file in, batches of typed columns out."""
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class ParquetTable(Table):
 
         self.path, self._groups = path, groups
         try:
-            self._file = parquet.ParquetFile(path, memory_map=True)
+            self._file = parquet.ParquetFile(_mapped(path))
             self.names = self._file.schema_arrow.names
         except (pa.ArrowException, OSError, UnicodeError) as error:
             refuse_format(path, "Parquet", error)
@@ -69,9 +70,14 @@ class ArrowTable(Table):
         yield from table.to_batches(ROWS_PER_BATCH)
 
 
+def _mapped(path: Path) -> pa.MemoryMappedFile:
+    """A file whose name may have any bytes; Arrow itself wants UTF-8."""
+    return pa.memory_map(os.fsencode(path))
+
+
 def _read_arrow(path: Path) -> pa.Table:
     """A table of which every offset and index has been checked: Arrow itself follows them unchecked."""
-    source = pa.memory_map(str(path))
+    source = _mapped(path)
     is_file = source.read(6) == b"ARROW1"
     source.seek(0)
     table = (pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)).read_all()

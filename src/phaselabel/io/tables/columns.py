@@ -133,7 +133,7 @@ class Observed:
         self.missing += len(column) - len(present)
         if not len(present):
             return
-        self._add_words(present.slice(0, 2000))
+        self._add_words(present.slice(0, 100))  # of most columns these have too many words already
         self._add_words(present)
         self._add_scalars(column, present, start)
 
@@ -302,6 +302,11 @@ def as_numbers(column: pa.Array, decimal: str = ".") -> NDArray[np.float64] | No
             if not is_text:
                 return None
     return None
+
+
+def numbers_of(table: Table, name: str) -> NDArray[np.float64] | None:
+    """A column of a table as numbers, NaN where a cell is missing; None if it holds something else."""
+    return as_numbers(plain(table.column(name).combine_chunks()), table.decimal)
 
 
 def as_days(column: pa.Array) -> NDArray[np.float64] | None:

@@ -4,9 +4,11 @@ import bz2
 import codecs
 import gzip
 import lzma
+import os
 import shutil
 import tempfile
 import weakref
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -57,7 +59,9 @@ def unpacked(path: Path) -> PlainCopy:
         try:
             with _opened(path) as source:
                 _copied(source, target, path)
-        except (OSError, EOFError, lzma.LZMAError) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # of the system: a full disk, a missing permission
             raise ValueError(
                 f"{path.name} is not a whole {path.suffix[1:]} file ({error}); take another copy."
             ) from None
@@ -97,12 +101,13 @@ def recoded(path: Path, encoding: str) -> PlainCopy:
 
 
 def _opened(path: Path) -> Any:
-    if path.suffix == ".zst":
+    suffix = path.suffix.lower()
+    if suffix == ".zst":
         import pyarrow as pa
 
-        return pa.input_stream(str(path), compression="zstd")
+        return pa.input_stream(pa.OSFile(os.fsencode(path)), compression="zstd")
     openers: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    return openers[path.suffix](path)
+    return openers[suffix](path)
 
 
 def _copied(source: Any, target: BinaryIO, path: Path) -> None:

@@ -1,9 +1,10 @@
 """A table in, a matrix of features out, by a recipe that can be saved."""
 
 import datetime
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,8 @@ class Recipe:
         The learned numbers: ``<column>/fill``, ``/centre``, ``/spread``, ``/idf``, ``/directions``.
     written : dict of str to str
         How the numbers or dates of a column are written, where that is not as usual.
+    widths : dict of str to int
+        The number of features that every column became, in the order of the matrix.
     """
 
     roles: dict[str, str]
@@ -67,6 +70,7 @@ class Recipe:
     written: dict[str, str] = field(default_factory=dict)
     embed: str = ""
     embed_digest: str = ""
+    widths: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def restored(cls, kept: Mapping[str, Any]) -> "Recipe":
@@ -120,6 +124,17 @@ class Recipe:
         except KeyError as error:
             raise ValueError(f"The recipe of the model is damaged: it lacks {error}.") from None
 
+    def places(self, names: Sequence[str]) -> list[int]:
+        """The features that some columns became, by their places in the matrix.
+
+        Examples
+        --------
+        >>> Recipe({"a": "number", "b": "category"}, widths={"a": 1, "b": 3}).places(["b"])
+        [1, 2, 3]
+        """
+        ends = dict(zip(self.widths, accumulate(self.widths.values())))
+        return [place for name in names for place in range(ends[name] - self.widths[name], ends[name])]
+
     def learns(self, name: str) -> bool:
         """Whether the numbers for a column must be learned from all of its values."""
         role = self.roles[name]
@@ -171,6 +186,8 @@ class Recipe:
                 features.append(_joined(block))
             else:
                 features.append(self._filled_and_scaled(name, role, _joined(block), table, learn))
+        if learn:
+            self.widths = {name: block.shape[1] for name, block in zip(self.roles, features)}
         return np.hstack(features) if len(features) > 1 else features[0]
 
     def _read(self, column: pa.Array, name: str, role: str, table: Table, above: list[Any]) -> Any:
@@ -187,8 +204,14 @@ class Recipe:
             return hot * np.float32(np.sqrt(0.5))
         values = self._numbers(column, name, role, table.decimal)
         if values is None:
+
+            def fails(place: int) -> bool:
+                return self._numbers(column.slice(0, place + 1), name, role, table.decimal) is None
+
+            place = bisect_left(range(len(column)), True, key=fails)
             raise ValueError(
-                f"Column {name!r} of {table.path.name} must hold {role}s; it holds something else."
+                f"Column {name!r} of {table.path.name} must hold {role}s; it holds "
+                f"{column[place].as_py()!r:.40} in row {place + sum(map(len, above)):,}, counted from 0."
             )
         return values[:, None]
 
@@ -327,6 +350,7 @@ def plan(
     date: Sequence[str] = (),
     scale: str | None = None,
     impute: str | None = None,
+    dry: bool = False,
 ) -> Recipe:
     """Give every column its role; refuse what is not clear.
 
@@ -342,6 +366,8 @@ def plan(
         How numbers are scaled; by default standard for columns and none for vectors.
     impute : {"median", "mean"}, optional
         How missing numbers are filled; by default they are refused.
+    dry : bool, default=False
+        Whether the recipe is only shown: missing numbers are no reason to refuse then.
 
     Returns
     -------
@@ -375,7 +401,9 @@ def plan(
     recipe = Recipe(roles, left_out, scale or "standard", scale is not None and scale != "none", impute)
     recipe.written = written
     recipe.words = {name: columns[name].values for name, role in roles.items() if role == "category"}
-    _refuse_missing(columns, recipe)
+    gaps = missing_numbers(columns, recipe)
+    if gaps and not dry:
+        raise ValueError(f"{gaps}.")
     return recipe
 
 
@@ -419,18 +447,20 @@ def _role(
     return ("", reasons[kind]) if kind in reasons else (kind, "")
 
 
-def _refuse_missing(columns: Mapping[str, Column], recipe: Recipe) -> None:
+def missing_numbers(columns: Mapping[str, Column], recipe: Recipe) -> str:
+    """Which numbers are missing and are not filled, and what to do; empty if there are none."""
     if recipe.impute:
-        return
+        return ""
     gaps = {name: columns[name].missing for name, role in recipe.roles.items() if role in ("number", "date")}
     gaps = {name: count for name, count in gaps.items() if count}
-    if gaps:
-        shown = listed((f"{name} {count:,}" for name, count in gaps.items()), 5)
-        raise ValueError(
-            f"{sum(gaps.values()):,} values are missing in {len(gaps)} column{'s'[: len(gaps) != 1]} "
-            f"({shown}); "
-            "fill them with --impute median, or leave such columns out with --drop."
-        )
+    if not gaps:
+        return ""
+    shown = listed((f"{name} {count:,}" for name, count in gaps.items()), 5)
+    n, where = sum(gaps.values()), f"{len(gaps)} column{'s'[: len(gaps) > 1]}"
+    return (
+        f"{n:,} value{'s are' if n > 1 else ' is'} missing in {where} ({shown}); "
+        "fill them in with --impute median, or leave such columns out with --drop"
+    )
 
 
 def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> Iterator[tuple[str, str]]:
@@ -462,7 +492,8 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
             yield "text", f"{how}, cosine: {listed(names, most)}"
     gaps = {n: columns[n].missing for n, r in recipe.roles.items() if columns[n].missing and r != "text"}
     if gaps:
-        how = f"numbers filled with the {recipe.impute}, " if recipe.impute else ""
+        unfilled = "numbers not filled, " if missing_numbers(columns, recipe) else ""
+        how = f"numbers filled with the {recipe.impute}, " if recipe.impute else unfilled
         yield "missing", f"{sum(gaps.values()):,} values ({how}categories: none of the words)"
     for name, how in recipe.written.items():
         yield "read as", f"{name}: {_said(recipe.roles[name], how)}"

@@ -3,6 +3,7 @@
 import codecs
 import csv
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -167,7 +168,7 @@ class CsvTable(Table):
         wanted = list(self.names if columns is None else columns)
         try:
             reader = arrow_csv.open_csv(
-                self.path,
+                pa.OSFile(os.fsencode(self.path)),  # a name of any bytes; Arrow itself wants UTF-8
                 arrow_csv.ReadOptions(
                     column_names=self.names,
                     skip_rows=self._empty_lines,
@@ -197,15 +198,17 @@ class CsvTable(Table):
     def rewritten(self, added: Mapping[str, Sequence[str]]) -> Iterator[bytes]:
         """The bytes of each record with the new fields at its end."""
         records = self._records()
-        rows = zip(*added.values(), strict=True)
         if self.header:
-            yield self._extended(next(records)[0], list(added))
+            yield self._extended(next(records)[0], [quoted(name, self.delimiter) for name in added])
+        # A class name stands in many rows; it is looked at once.
+        safe = [{text: quoted(text, self.delimiter) for text in set(values)} for values in added.values()]
+        rows = zip(*(map(of.__getitem__, values) for of, values in zip(safe, added.values())), strict=True)
         for (raw, _), fields in zip(records, rows, strict=True):
             yield self._extended(raw, fields)
 
     def _extended(self, raw: bytes, fields: Sequence[str]) -> bytes:
         body = raw.rstrip(b"\r\n")
-        tail = "".join(self.delimiter + quoted(field, self.delimiter) for field in fields)
+        tail = self.delimiter.join(("", *fields))
         return body + tail.encode(self.encoding) + raw[len(body) :]
 
 
@@ -218,7 +221,9 @@ class JsonLinesTable(Table):
         self.path = path
         lines = _checked_lines(path)
         try:
-            self._table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=1 << 24))
+            self._table = arrow_json.read_json(
+                pa.OSFile(os.fsencode(path)), arrow_json.ReadOptions(block_size=1 << 24)
+            )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             reason = " ".join(str(error).split())[:200]
             raise ValueError(
@@ -286,7 +291,8 @@ def quoted(field: str, delimiter: str) -> str:
     >>> quoted("plain", ","), quoted("a, b", ",")
     ('plain', '"a, b"')
     """
-    if any(mark in field for mark in (delimiter, '"', "\n", "\r")) or field != field.strip():
+    marked = delimiter in field or '"' in field or "\n" in field or "\r" in field
+    if marked or field != field.strip():
         return '"' + field.replace('"', '""') + '"'
     return field
 

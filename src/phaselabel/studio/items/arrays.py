@@ -53,10 +53,10 @@ class ArrayItems(Items):
         fields = [[str(k), f"{v:.4g}"] for k, v in enumerate(values)]
         return {"kind": "row", "row": row, "caption": f"item {row}", "fields": fields}
 
-    def picture(self, row: int) -> bytes:
+    def picture(self, row: int, large: bool = False) -> bytes:
         """Return the picture, stretched to the range of all items."""
         if not self._shape:
-            return super().picture(row)
+            return super().picture(row, large)
         pixels = self._array[row].reshape(self._shape).astype(np.float64)
         grey = 255 * (pixels - self._low) / max(self._high - self._low, 1e-30)
         return png(np.clip(grey, 0, 255).astype(np.uint8))

@@ -25,8 +25,8 @@ FILE_COLUMNS = ("file", "filename", "file_name", "image", "picture", "path", "na
 #: ``--label`` with this value takes the names of the folders inside the folder as labels.
 SUBFOLDERS = "folder"
 
-#: Pictures are shown with at most this many pixels a side.
-SHOWN_SIDE = 640
+#: Pictures are shown with at most this many pixels a side, small or large.
+SHOWN_SIDE, LARGE_SIDE = 640, 2560
 
 #: A picture has at most this many pixels.
 MAX_PIXELS = 60_000_000
@@ -113,24 +113,25 @@ class FolderItems(Items):
         """Return the picture and its name."""
         return {"kind": "image", "row": row, "caption": self._files[row]}
 
-    def picture(self, row: int) -> bytes:
-        """Return the picture with at most ``SHOWN_SIDE`` pixels a side."""
-        return shown_picture(self._paths[row], self._files[row])
+    def picture(self, row: int, large: bool = False) -> bytes:
+        """Return the picture, reduced to the size in which it is shown."""
+        return shown_picture(self._paths[row], self._files[row], large)
 
     def identifiers(self) -> tuple[str, list[Any]]:
         """Return the file names, relative to the folder."""
         return "file", list(self._files)
 
 
-def shown_picture(path: Path, name: str) -> bytes:
-    """Return the PNG of a picture with at most ``SHOWN_SIDE`` pixels a side."""
+def shown_picture(path: Path, name: str, large: bool) -> bytes:
+    """Return the PNG of a picture with at most ``SHOWN_SIDE`` or ``LARGE_SIDE`` pixels a side."""
+    side = LARGE_SIDE if large else SHOWN_SIDE
     image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
     try:
         with open_picture(path) as picture:
             _check_pixels(picture)
-            picture.draft("RGB", (SHOWN_SIDE, SHOWN_SIDE))
+            picture.draft("RGB", (side, side))
             shown = ops.exif_transpose(picture).convert("RGB")
-            shown.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+            shown.thumbnail((side, side))
             return png(np.asarray(shown))
     except (OSError, image_module.DecompressionBombError) as error:
         raise ValueError(f"{name} can't be read ({error}).") from None

@@ -60,8 +60,8 @@ class Items(ABC):
     def view(self, row: int) -> dict[str, Any]:
         """Return what the page shows of an item; ``kind`` is image, text or row."""
 
-    def picture(self, row: int) -> bytes:
-        """Return the PNG of an item that is an image."""
+    def picture(self, row: int, large: bool = False) -> bytes:
+        """Return the PNG of an item that is an image; ``large`` to be looked at closely."""
         raise ValueError("These items are not pictures.")
 
     def speaking(self, row: int, members: NDArray[np.bool_]) -> list[list[int]]:

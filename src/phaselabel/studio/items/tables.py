@@ -97,15 +97,15 @@ class TableItems(Items):
         fields = [[name, str(values[row])[:MAX_FIELD_CHARACTERS]] for name, values in cells]
         return {**item, "kind": "row", "fields": fields}
 
-    def picture(self, row: int) -> bytes:
+    def picture(self, row: int, large: bool = False) -> bytes:
         """Return the picture that a row names: a file in the folder of the table, or deeper."""
         if not self._picture:
-            return super().picture(row)
+            return super().picture(row, large)
         name, folder = str(self._cells[self._picture][row]), self._folder.resolve()
         path = (folder / name).resolve()
         if not path.is_relative_to(folder) or path.suffix.lower() not in PICTURES:
             raise ValueError(f"{name!r:.80} is not a picture in the folder of {self.title}.")
-        return shown_picture(path, name)
+        return shown_picture(path, name, large)
 
     def speaking(self, row: int, members: NDArray[np.bool_]) -> list[list[int]]:
         """Return the places of the words of a text that speak for a class."""

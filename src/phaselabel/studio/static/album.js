@@ -31,6 +31,7 @@ export function makeAlbum(goTo) {
     state = next;
     choice.replaceChildren(...next.images.map((one) => el("option", { value: String(one.id) }, text(one))));
     choice.value = String(next.image);
+    choice.title = text(next.images[place()]);
     back.disabled = place() === 0;
     forward.disabled = place() === next.images.length - 1;
     suggested.disabled = next.next_image === null;

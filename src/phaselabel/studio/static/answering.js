@@ -17,6 +17,7 @@ import { query } from "./server.js";
 const VIEWS = { question: "Question", grid: "Grid", review: "Review", list: "List" };
 const KEYS = {
   "1 … 9 0": "answer",
+  "Shift 1 … 9 0": "answer with the 11th to 20th class",
   Enter: "accept the guess, confirm the grid",
   N: "answer by name, or a new class",
   S: "skip",
@@ -29,15 +30,24 @@ const KEYS = {
   L: "list of all items",
   M: "to the map",
   "← ↑ ↓ →": "move on the map, Enter inspects",
-  "+ −": "zoom the map",
+  "+ −": "zoom the picture, or the map",
 };
 
 // The map is coloured when no event has come for this long, and at the latest after the second time.
 const MAP_QUIET_MILLISECONDS = 300;
 const MAP_LATEST_MILLISECONDS = 1000;
 
-// The key of the k-th class.
-const keyOf = (k) => (k < 9 ? String(k + 1) : k === 9 ? "0" : "•");
+const ZOOM_KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
+
+// The key of the k-th class: a digit, a digit with shift, or none.
+const keyOf = (k) => (k < 20 ? `${k < 10 ? "" : "⇧"}${(k + 1) % 10}` : "•");
+
+// The number of the class that a key means, counted from 0; undefined if it means none.
+function classOfKey({ key, code, shiftKey }) {
+  const digit = /^[0-9]$/.test(key) ? key : shiftKey && /^Digit(\d)$/.exec(code)?.[1];
+  if (!digit) return undefined;
+  return ((Number(digit) + 9) % 10) + (digit === key ? 0 : 10);
+}
 
 export function open(root, first) {
   // What the parts of the workspace share.
@@ -92,12 +102,7 @@ export function open(root, first) {
     oninput: filterAnswers,
     onkeydown: chooseMatch,
   });
-  const form = el(
-    "form",
-    { class: "add", onsubmit: answerByName },
-    nameField,
-    el("button", {}, "Answer"),
-  );
+  const form = el("form", { class: "add", onsubmit: answerByName }, nameField, el("button", {}, "Answer"));
   const skipButton = el(
     "button",
     { class: "quiet", title: "Skip (S)", onclick: skip },
@@ -106,9 +111,11 @@ export function open(root, first) {
   );
   const remarkButton = (text, key, onclick) =>
     el("button", { class: "quiet", title: `${text} (${key})`, onclick }, `${text} `, el("kbd", {}, key));
-  const unsureButton = remarkButton("Unsure", "U", () => flag("unsure"));
-  const rejectButton = remarkButton("Reject", "J", () => flag("rejected"));
-  const noteButton = remarkButton("Note", "O", openNote);
+  const remarkButtons = [
+    remarkButton("Unsure", "U", () => flag("unsure")),
+    remarkButton("Reject", "J", () => flag("rejected")),
+    remarkButton("Note", "O", openNote),
+  ];
   const noteField = el("input", { type: "text", maxLength: 2000, "aria-label": "Note on this item" });
   const noteForm = el(
     "form",
@@ -116,24 +123,25 @@ export function open(root, first) {
     noteField,
     el("button", {}, "Save note"),
   );
+  // What can be done with the items in the panel; lists have nothing to answer.
+  const reply = el(
+    "div",
+    { class: "card reply" },
+    answers,
+    el("div", { class: "row wrap" }, form, skipButton, remarkButtons),
+    noteForm,
+  );
+  // A button gives the focus back to the item: Enter then accepts the next guess, and repeats no answer.
+  const toItem = (event) => {
+    if (event.target.closest("button")) context.panel.focus();
+  };
+  reply.addEventListener("click", toItem, { capture: true });
   const mapTitle = el("h2", {}, "Map ", el("small", {}, "drag a lasso, roll to zoom"));
   root.replaceChildren(
     el(
       "div",
       { class: "answering" },
-      el(
-        "div",
-        { class: "left" },
-        tabs,
-        context.panel,
-        el(
-          "div",
-          { class: "card reply" },
-          answers,
-          el("div", { class: "row wrap" }, form, skipButton, unsureButton, rejectButton, noteButton),
-          noteForm,
-        ),
-      ),
+      el("div", { class: "left" }, tabs, context.panel, reply),
       el(
         "aside",
         { class: "right", "aria-label": "What follows from the answers" },
@@ -153,6 +161,9 @@ export function open(root, first) {
       tab.tabIndex = tab.dataset.view === name ? 0 : -1;
     }
     context.panel.setAttribute("aria-labelledby", `tab-${name}`);
+    reply.hidden = !["question", "grid"].includes(name);
+    for (const button of remarkButtons) button.hidden = name !== "question";
+    noteForm.hidden = true;
     question.pick(null);
     ({ question, grid, review, list })[name].show();
   }
@@ -194,6 +205,8 @@ export function open(root, first) {
   }
 
   function answer(id) {
+    nameField.value = ""; // what was typed has found its class
+    filterAnswers();
     if (context.view === "grid") grid.confirm(id);
     else sendOnce("answer", { class: id });
   }
@@ -257,7 +270,7 @@ export function open(root, first) {
     const rows = [Number(noteForm.dataset.row)];
     noteForm.hidden = true;
     context.panel.focus();
-    await context.send("note", { rows, note: noteField.value }).catch(() => {
+    await context.send("note", { rows, note: noteField.value }).then(question.refresh, () => {
       noteForm.hidden = false;
     });
   }
@@ -290,6 +303,16 @@ export function open(root, first) {
     );
   }
 
+  // Buttons are made anew only when a class has changed: a click on one that is replaced is lost.
+  let shownClasses = "";
+  function showAnswers(classes) {
+    const now = JSON.stringify(classes.map(({ id, name, color }) => [id, name, color]));
+    if (now === shownClasses) return;
+    shownClasses = now;
+    answers.replaceChildren(...classes.map(answerButton));
+    filterAnswers();
+  }
+
   // Responses and events overtake each other: the response to an answer may be older than what is shown.
   function isOlder(next) {
     const { version, revision } = context.state;
@@ -300,8 +323,7 @@ export function open(root, first) {
     if (isOlder(next)) return;
     context.state = next;
     updateHistoryButtons(next);
-    answers.replaceChildren(...next.classes.map(answerButton));
-    filterAnswers();
+    showAnswers(next.classes);
     figures.show(next);
     if (context.view === "question" && !question.isPicked()) question.show();
     map.show(next);
@@ -389,9 +411,14 @@ export function open(root, first) {
   function onKey(event) {
     const key = event.key.toLowerCase();
     if (event.repeat && !key.startsWith("arrow")) return true;
-    if (/^[0-9]$/.test(key)) {
-      const c = context.state.classes[key === "0" ? 9 : Number(key) - 1];
+    const place = classOfKey(event);
+    if (place !== undefined) {
+      const c = context.state.classes[place];
       if (c) answer(c.id);
+      return true;
+    }
+    if (key in ZOOM_KEYS && context.view === "question") {
+      question.zoomBy(ZOOM_KEYS[key]);
       return true;
     }
     if (event.key === "Enter") return acceptKey(event);

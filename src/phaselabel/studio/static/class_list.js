@@ -23,6 +23,7 @@ export function makeClassList(model, actions) {
       type: "text",
       class: "name",
       value: c.name,
+      title: c.name,
       maxLength: 60,
       "aria-label": `Name of class ${c.name}`,
       onchange: () => actions.change(c, { name: name.value }),
@@ -84,7 +85,7 @@ export function makeClassList(model, actions) {
   function markActive() {
     for (const entry of node.children) {
       const active = Number(entry.dataset.class) === model.active;
-      entry.node.toggle("on", active);
+      entry.classList.toggle("on", active);
       entry.firstChild.setAttribute("aria-pressed", String(active));
     }
   }

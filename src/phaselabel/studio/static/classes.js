@@ -59,7 +59,9 @@ export function makeClassDialog(context) {
     into.replaceChildren(...others.map((o) => el("option", { value: String(o.id) }, `Merge into ${o.name}`)));
     into.disabled = mergeButton.disabled = !others.length;
     const answers = c.answered === 1 ? "its answer is" : `its ${count(c.answered)} answers are`;
-    warning.textContent = c.answered ? `If you delete ${c.name}, ${answers} taken back. Undo brings all back.` : "";
+    warning.textContent = c.answered
+      ? `If you delete ${c.name}, ${answers} taken back. Undo brings all back.`
+      : "";
     node.showModal();
     name.select();
   }

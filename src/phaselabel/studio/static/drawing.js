@@ -308,20 +308,28 @@ export function open(root, first) {
     if (event.status) setStatus(statusText(event.status));
     if ("previewed" in event) {
       await loadSegmentation();
-      root.dataset.previewed = String(model.segmentation?.version ?? -1);
+      root.dataset.previewed = shownVersion();
     } else if ("segmented" in event) {
       model.hint = -1;
       await refresh();
       if (model.state.segmented != null) await loadSegmentation();
-      root.dataset.segmented = String(model.segmentation?.version ?? -1);
-    } else if (event.changed > model.state.version || event.opened) {
+      root.dataset.segmented = shownVersion();
+    } else if ("settled" in event) {
       await refresh();
-      const { segmented } = model.state;
-      if (segmented != null && segmented !== model.segmentation?.version) {
-        await loadSegmentation();
-        root.dataset.segmented = String(segmented);
-      }
-    }
+      await loadSegmentation();
+      root.dataset.settled = shownVersion();
+    } else if (event.changed > model.state.version || event.opened) await catchUp();
+  }
+
+  const shownVersion = () => String(model.segmentation?.version ?? -1);
+
+  // Show what another page did, or what happened while there was no connection.
+  async function catchUp() {
+    await refresh();
+    const { segmented } = model.state;
+    if (segmented == null || segmented === model.segmentation?.version) return;
+    await loadSegmentation();
+    root.dataset.segmented = String(segmented);
   }
 
   const COMMANDS = {
@@ -369,10 +377,6 @@ export function open(root, first) {
   loadPicture();
   setTool("brush");
   show(first);
-  const importButton = el(
-    "button",
-    { role: "menuitem", onclick: () => fileField.click() },
-    "Import…",
-  );
+  const importButton = el("button", { role: "menuitem", onclick: () => fileField.click() }, "Import…");
   return { show, onEvent, onKey, menu: [importButton], keys: isAlbum ? { ...KEYS, ...ALBUM_KEYS } : KEYS };
 }

@@ -3,6 +3,24 @@ import { el } from "./dom.js";
 import { chip, itemView } from "./items.js";
 import { query } from "./server.js";
 
+// Pictures are as large as the window allows, between these sides in pixels.
+const MAX_TILE = 240;
+const MIN_TILE = 44;
+const TILE_STEP = 4;
+const GAP = 8;
+
+// Choose the largest tiles with which all of them are in sight.
+function fitTiles(tiles) {
+  const { clientWidth, clientHeight, children } = tiles;
+  const fits = (side) => {
+    const columns = Math.floor((clientWidth + GAP) / (side + GAP));
+    return Math.ceil(children.length / columns) * (side + GAP) - GAP <= clientHeight;
+  };
+  let side = MAX_TILE;
+  while (side > MIN_TILE && !fits(side)) side -= TILE_STEP;
+  tiles.style.gridTemplateColumns = `repeat(auto-fit, ${side}px)`;
+}
+
 export function makeGrid(context) {
   const { panel } = context;
   let items = [],
@@ -32,11 +50,11 @@ export function makeGrid(context) {
       "Confirm ",
       el("kbd", {}, "Enter"),
     );
+    const tiles = el("div", { class: "tiles" }, items.map(tile));
     panel.replaceChildren(
-      el("p", { class: "asks" }, title),
-      el("div", { class: "tiles" }, items.map(tile)),
-      el("div", { class: "row confirm" }, confirmButton),
+      el("div", { class: "grid" }, el("p", { class: "asks" }, title), tiles, el("div", {}, confirmButton)),
     );
+    if (items[0].item.kind === "image") new ResizeObserver(() => fitTiles(tiles)).observe(tiles);
   }
 
   function tile(q) {

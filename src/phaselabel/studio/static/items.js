@@ -4,21 +4,29 @@ import { el, textColour } from "./dom.js";
 const SMALL_IMAGE_PIXELS = 100;
 const SMALL_FIELDS = 6;
 
-export function itemView(item, large = false, onLoad = () => {}) {
+export const pictureOf = (item) => `data/item?row=${item.row}`;
+
+// `onShown` is called when the item is on the screen, or known not to be shown.
+export function itemView(item, large = false, onShown = () => {}) {
   const size = large ? " large" : "";
   if (item.kind === "image") {
-    return el("img", {
+    const image = el("img", {
       class: `shown${size}`,
-      src: `data/item?row=${item.row}`,
+      src: pictureOf(item),
       alt: item.caption,
       draggable: false,
-      onload: (event) => {
-        const image = event.target;
+      onload: () => {
         if (!image.isConnected) return;
         image.classList.toggle("pixels", image.naturalWidth < SMALL_IMAGE_PIXELS);
-        onLoad();
+        onShown();
+      },
+      // The file may be gone; the item can still be skipped or rejected.
+      onerror: () => {
+        image.replaceWith(el("p", { class: `text${size}` }, large ? "This picture can't be shown." : "?"));
+        onShown();
       },
     });
+    return image;
   }
   if (item.kind === "text") return el("p", { class: `text${size}` }, large ? markedText(item) : item.text);
   const fields = large ? item.fields : item.fields.slice(0, SMALL_FIELDS);

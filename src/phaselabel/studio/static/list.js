@@ -50,16 +50,17 @@ export function makeList(context) {
 
   function words(q) {
     const of = context.classOf(q.known ?? q.guess);
-    const sure = q.known
-      ? " answered"
-      : of && q.confidence !== null
-        ? ` ${percent(q.confidence)} sure`
-        : "";
+    const sure = q.known ? " answered" : of && q.confidence !== null ? ` ${percent(q.confidence)} sure` : "";
     return [chip(of), sure, q.flag ? el("em", {}, ` ${q.flag}`) : ""];
   }
 
   function entry(q) {
-    const text = el("span", {}, words(q), el("small", { title: q.note || q.item.caption }, q.note || q.item.caption));
+    const text = el(
+      "span",
+      {},
+      words(q),
+      el("small", { title: q.note || q.item.caption }, q.note || q.item.caption),
+    );
     const name = `Open ${q.item.caption}`;
     return el(
       "li",
@@ -70,7 +71,9 @@ export function makeList(context) {
 
   function pager(page) {
     const end = start + page.items.length;
-    const text = page.total ? `${count(start + 1)} to ${count(end)} of ${count(page.total)}` : "No such item.";
+    const text = page.total
+      ? `${count(start + 1)} to ${count(end)} of ${count(page.total)}`
+      : "No such item.";
     const step = page.items.length || 1;
     return el(
       "div",
@@ -84,7 +87,10 @@ export function makeList(context) {
   function fillClasses() {
     const chosen = ofClass.value;
     const all = el("option", { value: "" }, "All classes");
-    ofClass.replaceChildren(all, ...context.state.classes.map((c) => el("option", { value: String(c.id) }, c.name)));
+    ofClass.replaceChildren(
+      all,
+      ...context.state.classes.map((c) => el("option", { value: String(c.id) }, c.name)),
+    );
     ofClass.value = context.state.classes.some((c) => String(c.id) === chosen) ? chosen : "";
   }
 
@@ -95,7 +101,13 @@ export function makeList(context) {
   }
 
   async function refresh() {
-    const wanted = { show: kind.value, of_class: ofClass.value, search: search.value, sort: order.value, start };
+    const wanted = {
+      show: kind.value,
+      of_class: ofClass.value,
+      search: search.value,
+      sort: order.value,
+      start,
+    };
     const number = (latest += 1);
     const page = await query("list", wanted).catch(() => null);
     // Responses overtake each other: only the one to the latest request counts.

@@ -23,11 +23,13 @@ export function makeMapHover() {
     if (!found || wanted !== row) return;
     node.replaceChildren(itemView(found.item), el("small", {}, found.item.caption));
     node.hidden = false;
-    // On the side of the pointer that has more room.
-    node.style.left = x < box.width / 2 ? `${x + GAP}px` : "";
-    node.style.right = x < box.width / 2 ? "" : `${box.width - x + GAP}px`;
-    node.style.top = y < box.height / 2 ? `${y + GAP}px` : "";
-    node.style.bottom = y < box.height / 2 ? "" : `${box.height - y + GAP}px`;
+    // On the side of the pointer that has more room, and not beyond the map, where it would be cut.
+    const beside = (at, side, room) => {
+      const start = at < room / 2 ? at + GAP : at - GAP - side;
+      return `${Math.max(0, Math.min(start, room - side))}px`;
+    };
+    node.style.left = beside(x, node.offsetWidth, box.width);
+    node.style.top = beside(y, node.offsetHeight, box.height);
   }
 
   function show(row, x, y, box) {

@@ -38,13 +38,13 @@ export function makeOverlay(model) {
   let painted = null; // the segmentation that the canvas shows
 
   function paintDoubt(out, width, columns, rows, { confidences, columns: wide }) {
-    const shades = Uint32Array.from({ length: 256 }, (_, sure) => pack(DOUBT, Math.min(255, 2 * (255 - sure))));
+    const shades = Uint32Array.from({ length: 256 }, (_, sure) =>
+      pack(DOUBT, Math.min(255, 2 * (255 - sure))),
+    );
     for (let y = 0, i = 0; y < rows.length; y += 1) {
-      if (rows[y] < 0) i += width;
-      else
-        for (let x = 0; x < width; x += 1, i += 1) {
-          if (columns[x] >= 0) out[i] = shades[confidences[rows[y] * wide + columns[x]]];
-        }
+      for (let x = 0; x < width; x += 1, i += 1) {
+        if (rows[y] >= 0 && columns[x] >= 0) out[i] = shades[confidences[rows[y] * wide + columns[x]]];
+      }
     }
   }
 
@@ -72,7 +72,17 @@ export function makeOverlay(model) {
     const { segmentation, state, view, opacity, hidden } = model;
     if (!segmentation || view === "picture") return null;
     const colours = state.classes.map((c) => c.color).join();
-    const now = [width, height, camera.scale, camera.x, camera.y, view, opacity, [...hidden].join(), colours].join(" ");
+    const now = [
+      width,
+      height,
+      camera.scale,
+      camera.x,
+      camera.y,
+      view,
+      opacity,
+      [...hidden].join(),
+      colours,
+    ].join(" ");
     if (now === key && painted === segmentation) return canvas;
     key = now;
     painted = segmentation;

@@ -1,11 +1,13 @@
 // One question at a time: the item, the guess, and how sure the guess is.
 import { el, percent, statusText } from "./dom.js";
-import { chip, itemView, markedText } from "./items.js";
+import { makeCloseUp } from "./close_up.js";
+import { chip, itemView, markedText, pictureOf } from "./items.js";
 import { query } from "./server.js";
 
 export function makeQuestion(context) {
   const { root, panel } = context;
   let picked = null; // an item that the user chose instead of the next question
+  let closeUp = null; // of the picture on the screen
   let isAnswered = false; // the journal is ahead of the labels: the next question is not known yet
 
   const current = () => picked ?? context.state.question;
@@ -45,19 +47,29 @@ export function makeQuestion(context) {
       if (q.item.kind === "text") panel.querySelector(".text").replaceChildren(...markedText(q.item));
       const wasAnswered = isAnswered;
       isAnswered = !picked && Boolean(q.known);
-      if (isAnswered) delete root.dataset.shown; // a key now would change the answer
+      if (isAnswered) {
+        delete root.dataset.shown;
+      } // a key now would change the answer
       else if (wasAnswered || root.dataset.shown === panel.dataset.row) markShown(row);
       return;
     }
     isAnswered = false;
     panel.dataset.row = String(row);
-    if (q.item.kind !== "image") markShown(row);
-    const view = itemView(q.item, true, () => markShown(row));
+    const isImage = q.item.kind === "image";
+    if (!isImage) markShown(row);
+    let isLoaded = false; // a sharper picture may be loaded later
+    const view = itemView(q.item, true, () => {
+      if (!isLoaded) markShown(row);
+      isLoaded = true;
+      closeUp?.sharpen();
+    });
+    const frame = el("div", { class: "frame" }, view);
+    closeUp = isImage ? makeCloseUp(frame, view, `${pictureOf(q.item)}&large=1`) : null;
     panel.replaceChildren(
       el(
         "div",
         { class: "question" },
-        el("div", { class: "frame" }, view),
+        frame,
         el("p", { class: "asks" }, words(q)),
         el("p", { class: "caption" }, q.item.caption),
       ),
@@ -66,6 +78,7 @@ export function makeQuestion(context) {
 
   // Show the present guess and confidence of the item on the screen.
   async function refresh() {
+    if (context.view !== "question") return; // the panel shows something else
     if (picked) {
       const { row } = picked.item;
       const [item] = await query("items", { rows: row });
@@ -82,6 +95,7 @@ export function makeQuestion(context) {
       picked = q;
     },
     isPicked: () => picked !== null,
+    zoomBy: (factor) => closeUp?.zoomBy(factor),
     // Whether the item that a key would answer is on the screen.
     isShown: () => root.dataset.shown === String(current()?.item.row),
   };

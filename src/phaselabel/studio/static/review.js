@@ -9,7 +9,7 @@ export function makeReview(context) {
   function words(q) {
     const { classOf } = context;
     if (!q.known) return [chip(classOf(q.guess)), ` ${percent(q.confidence ?? 0)} sure`];
-    return [chip(classOf(q.known)), q.rival ? [" but neighbours say ", chip(classOf(q.rival))] : ""];
+    return [chip(classOf(q.known)), q.rival ? [" neighbours: ", chip(classOf(q.rival))] : ""];
   }
 
   function entry(q) {

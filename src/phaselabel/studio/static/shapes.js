@@ -56,7 +56,9 @@ export function makeShapes(model, view, canStart, onPolygon, onRegion) {
   }
 
   function move(point) {
-    if (model.tool === "box" && model.shape) model.shape = { ...model.shape, points: boxOf(model.shape.from, point) };
+    if (model.tool === "box" && model.shape) {
+      model.shape = { ...model.shape, points: boxOf(model.shape.from, point) };
+    }
   }
 
   // A box of no size is a click by mistake.
