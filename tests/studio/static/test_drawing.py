@@ -148,6 +148,25 @@ def test_reload_kill_and_second_tab_lose_nothing(studio, flower, page_of, tmp_pa
     assert share_right(labels_of(again)) > 0.97
 
 
+def test_a_class_chosen_before_a_new_one_is_confirmed_stays(studio, flower, page_of):
+    page = page_of(studio(flower).address)
+    add_classes(page, "flower")
+    held = []
+    page.route("**/actions", lambda route: route.continue_() if held else held.append(route))
+    page.get_by_label("Name of a new class").fill("leaves")
+    page.keyboard.press("Enter")
+    while not held:
+        page.wait_for_timeout(20)
+    answer = held[0].fetch()  # the studio has the class, and this page hears of it by an event
+    page.get_by_label("Draw leaves", exact=True).wait_for()
+    page.locator(".stage canvas").focus()
+    page.keyboard.press("1")
+    held[0].fulfill(response=answer)
+    page.wait_for_function("() => document.querySelector('#saved').textContent === 'Saved'")
+    draw(page, STROKES[0][1])
+    assert state_of(page)["layers"][0]["class"] == 1
+
+
 def test_a_stroke_before_the_first_frame_is_where_it_was_drawn(studio, flower, page_of):
     page = page_of(studio(flower).address)
     add_classes(page, "flower")

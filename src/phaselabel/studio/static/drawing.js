@@ -59,6 +59,7 @@ export function open(root, first) {
   const model = {
     state: first,
     active: first.classes[0]?.id ?? 0,
+    choices: 0, // how often a class was chosen
     tool: "brush",
     size: Math.max(4, Math.round(Math.max(first.width, first.height) / 60)),
     view: "overlay",
@@ -233,18 +234,20 @@ export function open(root, first) {
     const name = nameField.value;
     if (!name.trim()) return;
     nameField.value = ""; // at once: text that is typed before the response is the next name
+    const before = model.choices;
     const next = await sendAction("class", { name }).catch(() => null);
     if (!next) {
       nameField.value ||= name;
       return;
     }
-    model.active = next.classes.at(-1).id;
+    if (model.choices === before) choose(next.classes.at(-1).id); // a class chosen meanwhile stays
     setTool("brush");
     show(next);
   }
 
   function choose(id) {
     model.active = id;
+    model.choices += 1;
     if (["eraser", "hand"].includes(model.tool)) setTool("brush");
     classes.show();
   }
