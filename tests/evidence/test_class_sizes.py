@@ -4,7 +4,13 @@ import numpy as np
 from scipy.special import log_softmax
 
 from made import expert
-from phaselabel.evidence.class_sizes import likely_offsets, offsets_for_sizes, trust_in_sizes
+from phaselabel.evidence.class_sizes import (
+    found_offsets,
+    label_offsets,
+    likely_offsets,
+    offsets_for_sizes,
+    trust_in_sizes,
+)
 from phaselabel.few_labels.class_sizes import class_sizes
 
 
@@ -12,11 +18,30 @@ def test_uneven_classes_are_found_in_the_rows():
     rng = np.random.default_rng(0)
     y = (rng.random(2000) < 0.1).astype(int)
     logits = expert(y, 2, 4.0, 1)
-    share = np.exp(likely_offsets(logits))[1] / 2
+    even = np.zeros(2)
+    share = np.exp(likely_offsets(logits, even))[1] / 2
     assert abs(share - 0.1) < 0.04
-    assert trust_in_sizes([logits, logits, logits], 2) == 1
-    assert trust_in_sizes([logits[:, ::-1], logits, logits], 2) < 0.1
-    assert trust_in_sizes([logits], 0) == 0
+    assert trust_in_sizes([logits, logits, logits], 2, even) == 1
+    assert trust_in_sizes([logits[:, ::-1], logits, logits], 2, even) < 0.1
+    assert trust_in_sizes([logits], 0, even) == 0
+
+
+def test_counts_of_labels_count_where_the_rows_do_not_speak_against_them():
+    y = (np.random.default_rng(0).random(2000) < 0.1).astype(int)
+    logits, silent = expert(y, 2, 4.0, 1), np.zeros((2000, 2))
+    for rows in (logits, silent):
+        share = np.exp(label_offsets(np.array([90, 10]), rows))[1] / 2
+        assert abs(share - 0.1) < 0.03
+    assert not label_offsets(np.array([10, 90]), logits).any()
+    # Counts as chance gives them, and equal ones, say nothing.
+    for counts in ([6, 4], [12, 8], [50, 50]):
+        assert not label_offsets(np.array(counts), silent).any()
+    # Too few labels to trust the rows: the counts decide.
+    few, silent = np.array([40, 2, 2]), np.zeros((2000, 3))
+    offsets, trust = found_offsets(silent, [silent, silent], few, 2)
+    assert trust == 0
+    assert offsets[0] > 0.5
+    np.testing.assert_array_equal(offsets, label_offsets(few, silent))
 
 
 def test_given_sizes_are_met():

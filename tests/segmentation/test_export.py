@@ -78,6 +78,27 @@ def test_a_second_run_leaves_no_stale_files_and_keeps_others(result, tmp_path):
     assert "notes.txt" in names
 
 
+@pytest.mark.parametrize("name", ["overlay.png", "coco.json", "objects.csv", "labels.png", "result.json"])
+def test_a_file_that_no_run_has_written_is_not_replaced(result, tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(FileExistsError, match="not a result of phaselabel; write into another folder"):
+        result.save(tmp_path)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
+
+
+@pytest.mark.parametrize("depth", [None, 4])
+def test_a_run_killed_half_way_is_known_by_its_labels(result, tmp_path, depth):
+    if depth:
+        volume, marks = np.zeros((depth, 5, 6), np.uint8), np.zeros((depth, 5, 6), int)
+        volume[:, 2:], marks[0, 0], marks[0, 4] = 200, 1, 2
+        result = segment(volume, marks)
+    names = [path.name for path in result.save(tmp_path)]
+    assert names[0] == ("labels.ome.tif" if depth else "labels.png")
+    for name in names[3:]:
+        (tmp_path / name).unlink()
+    assert [path.name for path in result.save(tmp_path)] == names
+
+
 def test_nothing_is_written_when_something_fails(result, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from network import unchanged_network
 from processes import start_command
 
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
@@ -84,7 +83,7 @@ def browser():
 
 
 @pytest.fixture
-def page_of(browser, tmp_path_factory):
+def page_of(browser):
     """Opens pages, and fails the test at its end if any of them complained in the console."""
     contexts, complaints, forgiven = [], [], []
 
@@ -107,10 +106,9 @@ def page_of(browser, tmp_path_factory):
 
     open_page.tab = lambda page, address: watched(page.context.new_page(), address)
     open_page.forgive = forgive
-    with unchanged_network(tmp_path_factory):
-        yield open_page
-        for context in contexts:
-            context.close()
+    yield open_page
+    for context in contexts:
+        context.close()
     assert [text for text in complaints if not any(part in text for part in forgiven)] == []
 
 

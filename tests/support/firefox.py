@@ -10,8 +10,6 @@ from contextlib import ExitStack
 
 import pytest
 
-from network import unchanged_network
-
 FIREFOX = next((p for p in map(shutil.which, ("firefox-esr", "firefox")) if p), None)
 PATIENCE = float(os.environ.get("STUDIO_PATIENCE", "120"))
 #: Expressions of a studio's page.
@@ -112,8 +110,7 @@ def firefox(tmp_path_factory):
     """The browser; a test fails at its end if a page complained."""
     if FIREFOX is None:
         pytest.skip("Firefox is not installed: apt-get install firefox-esr")
-    with unchanged_network(tmp_path_factory):
-        found = Firefox(tmp_path_factory.mktemp("firefox"))
-        yield found
-        found.close()
+    found = Firefox(tmp_path_factory.mktemp("firefox"))
+    yield found
+    found.close()
     assert found.complaints == []

@@ -4,25 +4,73 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 
 from phaselabel.few_labels.class_sizes import ClassSizes
 
-#: How strongly class sizes are pulled to even ones, in rows per row.
-EVEN_PULL = 0.1
+#: How strongly class sizes are pulled to those of the labels, in rows per row.
+LABELS_PULL = 0.1
+
+#: Half of the classes need this many labels before class sizes are estimated: a jackknife over two folds is
+#: often sure and wrong.
+LEAST_FOR_SIZES = 3
+
+#: The exponents of the labels' own sizes that are compared: 1 for these sizes, which rows that say nothing
+#: leave as they are, 0 for equal ones.
+EXPONENTS = np.linspace(1, 0, 21)
 
 Table = NDArray[np.floating[Any]]
 
 
-def likely_offsets(logits: Table) -> NDArray[np.float64]:
-    """log(K π) for the class sizes π under which the rows are most likely (EM), pulled to even ones."""
+def label_offsets(counts: NDArray[np.integer[Any]], logits: Table) -> NDArray[np.float64]:
+    """log(K π) for the class sizes π that the numbers of labels suggest; 0 if all classes have as many.
+
+    The labels of random rows show how large the classes are; those of rows that somebody has chosen do not.
+    So the log-odds of the counts are shrunk by what chance alone would give them (James-Stein; the variance
+    of log n is 1 / n), then to that part of them under which the unlabelled rows are most likely.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (K,)
+        The number of labels of every class.
+    logits : ndarray of shape (m, K)
+        Those of a sample of unlabelled rows, with equal class sizes.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+        What to add to the logits.
+
+    Examples
+    --------
+    >>> rows = np.repeat([[2.0, -2.0], [-2.0, 2.0]], [8, 2], axis=0)
+    >>> label_offsets(np.array([5, 5]), rows).tolist()
+    [0.0, 0.0]
+    >>> label_offsets(np.array([40, 10]), rows).round(2).tolist()
+    [0.43, -0.82]
+    >>> bool(label_offsets(np.array([10, 40]), rows).any())  # the rows speak against it
+    False
+    """
+    smooth = counts + 0.5
+    odds = np.log(smooth / smooth.mean())
+    by_chance = np.sum(1 / smooth - 1 / smooth.sum())
+    odds *= max(0.0, 1 - by_chance / max(float(odds @ odds), 1e-12))
+    if not odds.any() or not len(logits):
+        return np.asarray(odds)
+    p = log_softmax(np.asarray(logits, np.float64), axis=1)
+    fits = [logsumexp(p + log_softmax(share * odds), axis=1).sum() for share in EXPONENTS]
+    return np.asarray(EXPONENTS[int(np.argmax(np.round(fits, 6)))] * odds)
+
+
+def likely_offsets(logits: Table, by_labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log(K π) for the class sizes π under which the rows are most likely (EM), pulled to the labels'."""
     p = np.exp(log_softmax(np.asarray(logits, np.float64), axis=1))
     k = p.shape[1]
-    sizes = np.full(k, 1 / k)
+    sizes = expected = np.exp(by_labels - logsumexp(by_labels))
     for _ in range(200):
         shares = p * sizes
         shares /= shares.sum(axis=1, keepdims=True)
-        new = (shares.mean(axis=0) + EVEN_PULL / k) / (1 + EVEN_PULL)
+        new = (shares.mean(axis=0) + LABELS_PULL * expected) / (1 + LABELS_PULL)
         done = np.abs(new - sizes).max() < 1e-5
         sizes = new
         if done:
@@ -30,7 +78,7 @@ def likely_offsets(logits: Table) -> NDArray[np.float64]:
     return np.log(k * sizes)
 
 
-def trust_in_sizes(turns: list[Table], n_dealt: int) -> float:
+def trust_in_sizes(turns: list[Table], n_dealt: int, by_labels: NDArray[np.float64]) -> float:
     """How far the estimated class sizes depend on the rows, and not on which labels were given.
 
     Parameters
@@ -39,18 +87,52 @@ def trust_in_sizes(turns: list[Table], n_dealt: int) -> float:
         Logits of a sample of unlabelled rows: one for every hidden fold, the last with all labels.
     n_dealt : int
         The number of folds.
+    by_labels : ndarray of shape (K,)
+        What the numbers of labels suggest, see :func:`label_offsets`.
 
     Returns
     -------
     float
-        From 0 to 1: James-Stein shrinkage, with the variance of a jackknife over the folds; the fewer folds,
-        the larger it may truly be.
+        From 0 to 1: James-Stein shrinkage towards the labels' own sizes, with the variance of a jackknife
+        over the folds; the fewer folds, the larger it may truly be.
     """
     if len(turns) < 2 or not len(turns[-1]):
         return 0.0
-    each = [likely_offsets(logits) for logits in turns]
+    each = [likely_offsets(logits, by_labels) - by_labels for logits in turns]
     variance = n_dealt * np.mean([np.sum((other - each[-1]) ** 2) for other in each[:-1]])
     return max(0.0, 1 - float(variance) / max(float(np.sum(each[-1] ** 2)), 1e-12))
+
+
+def found_offsets(
+    logits: Table, turns: list[Table], counts: NDArray[np.integer[Any]], n_dealt: int
+) -> tuple[NDArray[np.float64], float]:
+    """What the sizes of the classes add to the logits, and how far the rows were trusted on it.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (m, K)
+        Those of a sample of unlabelled rows.
+    turns : list of ndarray
+        Those by which the trust is judged, see :func:`trust_in_sizes`.
+    counts : ndarray of int, shape (K,)
+        The number of labels of every class.
+    n_dealt : int
+        The number of folds.
+
+    Returns
+    -------
+    offsets : ndarray of shape (K,)
+        What to add to the logits.
+    trust : float
+        From 0, the numbers of labels decide, to 1, the unlabelled rows do.
+    """
+    by_labels = label_offsets(counts, logits)
+    if np.median(counts) < LEAST_FOR_SIZES:
+        return by_labels, 0.0
+    trust = trust_in_sizes(turns, n_dealt, by_labels)
+    if trust > 0:
+        by_labels = by_labels + trust * (likely_offsets(logits, by_labels) - by_labels)
+    return by_labels, trust
 
 
 def offsets_for_sizes(logits: Table, sizes: ClassSizes) -> NDArray[np.float64]:

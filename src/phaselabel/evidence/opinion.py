@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from phaselabel.evidence.class_sizes import likely_offsets, offsets_for_sizes, trust_in_sizes
+from phaselabel.evidence.class_sizes import found_offsets, offsets_for_sizes
 from phaselabel.evidence.experts import Expert, RowExperts, affordable_turns, graph_experts
 from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.pool import MOST_VOICE, Figures, fitted_weights, pooled, prior_weights, tempering
@@ -19,10 +19,6 @@ from phaselabel.graph import Graph
 
 #: The name of a graph that is given, not made from neighbours.
 GIVEN = "given"
-
-#: Half of the classes need this many labels before class sizes are estimated: a jackknife over two folds is
-#: often sure and wrong.
-LEAST_FOR_SIZES = 3
 
 #: Class sizes are estimated on a sample of this many unlabelled rows.
 SIZE_SAMPLE = 2000
@@ -286,13 +282,14 @@ def pool_opinion(
     logits, doubt = by_rows + by_graph + bias.astype(np.float32), tempering(len(judged))
     if sizes.are_given:
         offsets, trust = offsets_for_sizes(logits[sample] if len(sample) else logits, sizes), 1.0
-    elif np.median(np.bincount(labels[folds.known], minlength=n_classes)) < LEAST_FOR_SIZES:
-        offsets, trust = np.zeros(n_classes), 0.0
     else:
         # The EM takes probabilities at their word, so it gets the tempered ones.
         turns.append(pooled(sampled[-1], weights[sampling], bias))
-        trust = trust_in_sizes([doubt * turn for turn in turns], folds.n_dealt)
-        offsets = trust / doubt * likely_offsets(doubt * logits[sample]) if trust > 0 else np.zeros(n_classes)
+        counts = np.bincount(labels[folds.known], minlength=n_classes)
+        offsets, trust = found_offsets(
+            doubt * logits[sample], [doubt * turn for turn in turns], counts, folds.n_dealt
+        )
+        offsets = offsets / doubt
     logits += offsets.astype(np.float32)
     offsets = offsets + bias
     q = np.exp(log_softmax(logits, axis=1))

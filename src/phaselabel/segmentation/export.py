@@ -20,7 +20,7 @@ from phaselabel.io.atomic import replacing
 from phaselabel.segmentation.geotiff import read_reference, write_labels
 from phaselabel.segmentation.marks import Colour, Marks
 from phaselabel.segmentation.objects import SegmentedObject, geojson, object_table, objects_of
-from phaselabel.segmentation.pictures import import_pillow
+from phaselabel.segmentation.pictures import SIGNATURE, import_pillow, is_signed, signature
 
 #: The names of all files that a result may have.
 FILES = re.compile(
@@ -213,7 +213,8 @@ def save(
 ) -> list[Path]:
     """Write everything into a folder: first under temporary names, then all at once.
 
-    Files of an earlier run that this one doesn't write are removed; other files stay.
+    Files of an earlier run that this one doesn't write are removed; other files stay. A file that no run has
+    written is never replaced.
 
     Parameters
     ----------
@@ -252,7 +253,12 @@ def save(
             write_labels(draft / "labels.tif", result.labels, reference, result.classes, result.colors)
         table = object_table(parts, result.classes, result.confidence)
         (draft / "objects.csv").write_text(table, encoding="utf-8")
-        names = [*sorted(path.name for path in draft.iterdir()), "result.json"]
+        # The labels come first: they are signed, so the files of a run that is killed half-way are known.
+        written = sorted(
+            (path.name for path in draft.iterdir()), key=lambda name: (name[:7] != "labels.", name)
+        )
+        names = [*written, "result.json"]
+        _refuse_foreign(folder, names)
         _write_json(draft / "result.json", summary(result, parts) | {"image": file_name, "files": names})
         with ExitStack() as stack:
             # All files are complete before the first takes its place. The last context ends first;
@@ -281,10 +287,33 @@ def refuse_inputs(folder: str | Path, inputs: Iterable[str | Path]) -> None:
             )
 
 
+def _refuse_foreign(folder: Path, names: list[str]) -> None:
+    """Raise if one of these files is in the folder, and the folder holds no result of an earlier run."""
+    there = [folder / name for name in names if (folder / name).exists()]
+    signed = is_signed(folder / "labels.png") or _is_signed_volume(folder / "labels.ome.tif")
+    if there and not signed and not _files_of(folder / "result.json"):
+        raise FileExistsError(
+            f"{there[0]} would be overwritten, and it is not a result of phaselabel; write into another "
+            "folder."
+        )
+
+
+def _is_signed_volume(path: Path) -> bool:
+    try:
+        import tifffile
+
+        with tifffile.TiffFile(path) as file:
+            return file.pages.first.software == SIGNATURE
+    except (ImportError, OSError, ValueError):  # tifffile's own errors are ValueErrors
+        return False
+
+
 def _write_pictures(result: Segmented, draft: Path) -> None:
     """Labels, overlay, confidence and masks of an image."""
     (image_module,) = import_pillow("PIL.Image")
-    label_picture(result.labels, result.classes, result.colors).save(draft / "labels.png")
+    label_picture(result.labels, result.classes, result.colors).save(
+        draft / "labels.png", pnginfo=signature()
+    )
     image_module.fromarray(overlay(result)).save(draft / "overlay.png")
     grey = (255 * result.confidence).round().astype(np.uint8)
     image_module.fromarray(grey).save(draft / "confidence.png")
@@ -300,6 +329,7 @@ def _write_volume(result: Segmented, draft: Path) -> None:
     except ImportError:
         raise ImportError('tifffile is needed for volumes: pip install "phaselabel[images]".') from None
     options: dict[str, Any] = {"ome": True, "metadata": {"axes": "ZYX"}, "compression": "zlib"}
+    options["software"] = SIGNATURE
     tifffile.imwrite(draft / "labels.ome.tif", result.labels, **options)
     tifffile.imwrite(
         draft / "confidence.ome.tif", (255 * result.confidence).round().astype(np.uint8), **options

@@ -13,6 +13,9 @@ from phaselabel.segmentation.limits import Refusal, check_unpacked
 #: program for some of the other formats (Ghostscript for EPS).
 FORMATS = ("PNG", "JPEG", "JPEG2000", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 
+#: What files of labels name as the program that has written them.
+SIGNATURE = "phaselabel"
+
 
 def import_pillow(*modules: str) -> list[Any]:
     """Pillow's modules, or a sentence that says what to install."""
@@ -85,7 +88,7 @@ def signature() -> Any:
     """What Pillow writes into a PNG file so that :func:`is_signed` knows it again."""
     (png_module,) = import_pillow("PIL.PngImagePlugin")
     info = png_module.PngInfo()
-    info.add_text("Software", "phaselabel")
+    info.add_text("Software", SIGNATURE)
     return info
 
 
@@ -93,6 +96,6 @@ def is_signed(path: Path) -> bool:
     """Whether a file is a PNG picture that was written with :func:`signature`."""
     try:
         with one_sentence_errors(path), open_picture(path, ("PNG",)) as picture:
-            return bool(picture.info.get("Software") == "phaselabel")
+            return bool(picture.info.get("Software") == SIGNATURE)
     except ValueError:
         return False
