@@ -176,10 +176,10 @@ def overview(lines):
     return rows
 
 
-def kept_peers(draws):
-    """The peers' means of the last report, by set and number of labels: their code has not changed."""
+def last_lines(draws):
+    """The lines of the last report, by set and number of labels."""
     lines = json.loads((ROOT / "benchmarks" / "results" / "contest.json").read_text())["results"]
-    return {(line["set"], line["labels"]): [line["peers"]] for line in lines if line["draws"] == draws}
+    return {(line["set"], line["labels"]): line for line in lines if line["draws"] == draws}
 
 
 def single(lines):
@@ -233,17 +233,19 @@ def main():
     parser.add_argument("--records", default="out/contest", help="where finished draws are kept")
     parser.add_argument("--recorded", action="store_true", help="measure nothing, take what is recorded")
     parser.add_argument(
-        "--keep-peers", action="store_true", help="take the other contenders from the last report"
-    )
+        "--keep-peers", action="store_true",
+        help="take the other contenders from the last report, and all of a set that is not named",
+    )  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="print only")
     options = parser.parse_args()
     records, lines = Records(options.records, not options.recorded), []
-    kept = kept_peers(options.draws) if options.keep_peers else {}
+    kept = last_lines(options.draws) if options.keep_peers else {}
     for name in options.sets:
         s = None if options.recorded else load(name)
         for per_class in options.labels:
             seeds = {seed: f"{name}-{per_class}-{seed}" for seed in range(options.draws)}
-            peers = kept.get((name, per_class)) or records.all(
+            before = kept.pop((name, per_class), None)
+            peers = [before["peers"]] if before else records.all(
                 {seed: f"peers-{stem}" for seed, stem in seeds.items()},
                 lambda seed, s=s, n=per_class: peer(s, n, seed), (),
             )  # fmt: skip
@@ -254,10 +256,15 @@ def main():
             if runs and peers:
                 lines.append(summary(name, per_class, runs, peers[: len(runs)]))
                 print(*details(lines[-1:])[0].values(), flush=True)
+    lines = sorted([*lines, *kept.values()], key=lambda line: (NAMES.index(line["set"]), line["labels"]))
     print(table(overview(lines)))
     if not options.no_report:
         picture(lines, ROOT / "docs" / "images" / "contest.png")
-        when = "The other contenders were measured once, ours anew with this version." if kept else ""
+        when = (
+            "The other contenders were measured once; ours anew where a change concerns a line."
+            if options.keep_peers
+            else ""
+        )
         text = f"""{__doc__.split(maxsplit=0)[0].strip()}
 
 {when}
