@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from phaselabel import GinzburgLandauClassifier
 from phaselabel.evidence.advice import advice
@@ -13,7 +14,7 @@ def test_few_hidden_labels_are_never_silent():
 
 def test_many_hidden_labels_that_are_not_found_are_not_silent_either():
     assert advice(Figures(0.5, 0.5, 0.5, 400, 320))[0].startswith(
-        "Of 400 labels hidden in turn 50% were found"
+        "Of a class's labels 50% were found on average (400 labels were hidden in turn)"
     )
     assert advice(Figures(0.9, 0.9, 0.9, 400, 320)) == []
 
@@ -32,4 +33,12 @@ def test_classes_that_no_column_tells_apart_get_a_remark():
     X, y = rng.normal(size=(300, 4)), np.full(300, -1)
     y[:10] = np.arange(10) % 2
     remarks = GinzburgLandauClassifier().fit(X, y).remarks_
-    assert any("labels hidden in turn" in remark for remark in remarks)
+    assert any("labels were hidden in turn" in remark for remark in remarks)
+
+
+def test_labels_of_one_class_get_a_remark():
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.full(50, -1)
+    y[:4] = 7
+    with pytest.warns(UserWarning, match="All known labels are '7', so there is nothing to tell apart"):
+        model = GinzburgLandauClassifier().fit(X, y)
+    assert "label rows of a second class" in model.remarks_[0]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from phaselabel import GinzburgLandauClassifier
 from phaselabel.report.picture import COLORS, GREY, MOST_POINTS, class_colors, draw_energy, draw_rows
 
 
@@ -48,3 +49,13 @@ def test_curves_fall_from_the_top():
     total = curves["lines"][0]
     assert (total["name"], total["last"]) == ("total", 2.0)
     assert total["points"] == "0.0,0.0 300.0,100.0 600.0,150.0"
+
+
+def test_the_parts_of_the_energy_add_up_to_the_total(digits):
+    X, y = digits
+    trace = (
+        GinzburgLandauClassifier().fit(X[:300], np.where(np.arange(300) < 40, y[:300], -1)).solution_.energy
+    )
+    total, *parts = (line["last"] for line in draw_energy(trace)["lines"])
+    assert len(parts) == 4
+    assert sum(parts) == pytest.approx(total)

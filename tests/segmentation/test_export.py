@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 
@@ -71,7 +72,7 @@ def test_a_second_run_leaves_no_stale_files_and_keeps_others(result, tmp_path):
     (tmp_path / "result.json").write_text(
         json.dumps({"files": ["mask_9_old.png", "../notes", "notes.txt", 5]})
     )
-    (tmp_path / "mask_9_old.png").write_bytes(b"")
+    shutil.copy(next(tmp_path.glob("mask_1*.png")), tmp_path / "mask_9_old.png")
     result.save(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert "mask_9_old.png" not in names
@@ -84,6 +85,31 @@ def test_a_file_that_no_run_has_written_is_not_replaced(result, tmp_path, name):
     with pytest.raises(FileExistsError, match="not a result of phaselabel; write into another folder"):
         result.save(tmp_path)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
+
+
+def test_a_picture_of_ones_own_beside_a_result_is_not_replaced(result, tmp_path):
+    result.save(tmp_path)
+    Image.new("RGB", (3, 2)).save(tmp_path / "overlay.png")
+    mine = (tmp_path / "overlay.png").read_bytes()
+    with pytest.raises(FileExistsError, match=r"overlay\.png would be overwritten, and it is not a result"):
+        result.save(tmp_path)
+    assert (tmp_path / "overlay.png").read_bytes() == mine
+
+
+def test_a_result_of_the_first_version_is_replaced(result, tmp_path):
+    names = [path.name for path in result.save(tmp_path)]
+    for path in tmp_path.glob("*.png"):  # which did not sign its pictures
+        with Image.open(path) as picture:
+            picture.load()
+        picture.info.clear()
+        picture.save(path)
+    assert [path.name for path in result.save(tmp_path)] == names
+
+
+def test_a_file_in_place_of_the_folder(result, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(FileExistsError, match="out is a file, and the result is a folder"):
+        result.save(tmp_path / "out")
 
 
 @pytest.mark.parametrize("depth", [None, 4])

@@ -82,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.train and arguments.model:
             raise ValueError("Give either --train, to learn a model, or --model, to use one.")
         return run_many(arguments)
-    if len(arguments.images) > 1 or arguments.save:
-        raise ValueError("Several images, and --save, need --train FOLDER or --model PATH.")
+    if len(arguments.images) > 1 or arguments.save or arguments.force:
+        raise ValueError("Several images, --save and --force need --train FOLDER or --model PATH.")
     _segment_one(arguments)
     return 0
 
@@ -94,7 +94,7 @@ def _segment_one(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from phaselabel.segmentation import Marks, read_image, read_marks, segment
-    from phaselabel.segmentation.export import refuse_inputs, save, summary
+    from phaselabel.segmentation.export import refuse_foreign, refuse_inputs, save, summary
 
     given = [f for f in (arguments.scribbles, arguments.points, arguments.shapes) if f]
     if not given:
@@ -102,6 +102,7 @@ def _segment_one(arguments: argparse.Namespace) -> None:
     source = Path(arguments.images[0])
     folder = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_segmented")
     refuse_inputs(folder, [source, *given, *filter(None, [arguments.legend])])
+    refuse_foreign(folder)
     started = time.perf_counter()
     image = read_image(source, arguments.variable)
     volume = arguments.variable == "volume"

@@ -448,11 +448,14 @@ def _placed(error: ValueError, X: Any) -> ValueError:
     name = X.columns[column] if hasattr(X, "columns") else column
     count = len(np.unique(bad[:, 0]))
     where = f"in row {row}" if count == 1 else f"in {count} rows, the first is row {row}"
-    what += " or a value too large for its type" if what == "infinity" else ""
-    return ValueError(
-        f"Input X contains {what} {where} (column {name!r}, counted from 0); fill such values, for instance "
-        "with sklearn.impute.SimpleImputer, or drop the rows."
-    )
+    if what == "NaN":
+        remedy = "fill such values, for instance with sklearn.impute.SimpleImputer, or drop the rows"
+    else:
+        what, remedy = (
+            f"{what} or a value too large for its type",
+            "put finite numbers there, or drop the rows",
+        )
+    return ValueError(f"Input X contains {what} {where} (column {name!r}, counted from 0); {remedy}.")
 
 
 def _even_where_empty(shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ def advice(figures: Figures) -> list[str]:
     >>> advice(Figures(0.57, 0.71, 0.76, 21, 18))[1][:45]
     "Whether the columns add anything can't be tol"
     >>> advice(Figures(0.9, 0.9, 0.9, 10, 8))[0][:40]
-    'Of 10 labels hidden in turn 90% were fou'
+    "Of a class's labels 90% were found on ave"
     >>> advice(Figures(None, None, None, 0))[0][:29]
     'No class has two known labels'
     """
@@ -57,8 +57,9 @@ def _uncertain(figures: Figures) -> list[str]:
     if low >= MOSTLY_RIGHT:
         return []
     return [
-        f"Of {n} labels hidden in turn {share:.0%} were found, so between {low:.0%} and {high:.0%} of "
-        "the rows of a class may be right on average, and class sizes are as uncertain; label more rows."
+        f"Of a class's labels {share:.0%} were found on average ({n} labels were hidden in turn), so between "
+        f"{low:.0%} and {high:.0%} of the rows of a class may be right, and class sizes are as uncertain; "
+        "label more rows."
     ]
 
 
@@ -96,15 +97,20 @@ def doubts(sizes: NDArray[np.float64], least: NDArray[np.float64], names: list[s
 
 
 def alarms(sizes: NDArray[np.float64], names: list[str]) -> list[str]:
-    """Sentences about a class that takes nearly all rows, and about classes that take none.
+    """Sentences about a class that takes nearly all rows, or is the only one, and about classes without rows.
 
     Examples
     --------
     >>> alarms(np.array([0.99, 0.01]), ["a", "b"])[0][:33]
     "99% of the rows come out as 'a'; "
     """
+    if len(sizes) == 1:
+        return [
+            f"All known labels are {names[0]!r}, so there is nothing to tell apart and every row gets that "
+            "label, whatever it is; label rows of a second class."
+        ]
     said = []
-    if len(sizes) > 1 and sizes.max() > NEARLY_ALL:
+    if sizes.max() > NEARLY_ALL:
         said.append(
             f"{sizes.max():.0%} of the rows come out as {names[int(sizes.argmax())]!r}; if that is not what "
             "you expect, label more rows of the other classes, or give class_sizes."

@@ -160,15 +160,16 @@ def draw_energy(energy: NDArray[np.void]) -> Curves:
     Parameters
     ----------
     energy : structured ndarray
-        The trace of a flow: ``sweep``, ``smoothing``, ``potential``, ``fidelity``, ``total``.
+        The trace of a flow: ``sweep``, ``smoothing``, ``potential``, ``fidelity``, ``evidence``, ``total``.
     """
     sweeps, top = energy["sweep"], float(energy["total"].max()) or 1.0
-    last = max(int(sweeps[-1]), 1)
+    last, names = max(int(sweeps[-1]), 1), energy.dtype.names or ()
     parts = (
         ("total", "#3C4043"),
         ("smoothing", COLORS[0]),
         ("potential", COLORS[1]),
         ("fidelity", COLORS[2]),
+        *([("evidence", COLORS[3])] if "evidence" in names and energy["evidence"].any() else []),
     )
     lines: list[Curve] = [
         {

@@ -235,6 +235,7 @@ def save(
     """
     folder = Path(folder)
     refuse_inputs(folder, [] if source is None else [source])
+    refuse_foreign(folder)
     reference = None if source is None or result.labels.ndim == 3 else read_reference(source)
     folder.mkdir(parents=True, exist_ok=True)
     earlier = _files_of(folder / "result.json")
@@ -258,7 +259,6 @@ def save(
             (path.name for path in draft.iterdir()), key=lambda name: (name[:7] != "labels.", name)
         )
         names = [*written, "result.json"]
-        _refuse_foreign(folder, names)
         _write_json(draft / "result.json", summary(result, parts) | {"image": file_name, "files": names})
         with ExitStack() as stack:
             # All files are complete before the first takes its place. The last context ends first;
@@ -287,15 +287,30 @@ def refuse_inputs(folder: str | Path, inputs: Iterable[str | Path]) -> None:
             )
 
 
-def _refuse_foreign(folder: Path, names: list[str]) -> None:
-    """Raise if one of these files is in the folder, and the folder holds no result of an earlier run."""
-    there = [folder / name for name in names if (folder / name).exists()]
+def refuse_foreign(folder: str | Path) -> None:
+    """Raise if a folder has a file of a name that a result uses, and no run has written it.
+
+    All PNG files of a result are signed. So are the labels of a volume, and the labels are written first:
+    other files beside them are the result's. Those of 0.1.0 are not signed; ``result.json`` lists them.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where a result is to be written.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file, and the result is a folder; choose another name.")
+    there = sorted(path for path in folder.glob("*") if FILES.fullmatch(path.name))
     signed = is_signed(folder / "labels.png") or _is_signed_volume(folder / "labels.ome.tif")
-    if there and not signed and not _files_of(folder / "result.json"):
-        raise FileExistsError(
-            f"{there[0]} would be overwritten, and it is not a result of phaselabel; write into another "
-            "folder."
-        )
+    listed = _files_of(folder / "result.json")
+    for path in there:
+        ours = is_signed(path) if signed and path.suffix == ".png" else signed or path.name in listed
+        if not ours:
+            raise FileExistsError(
+                f"{path} would be overwritten, and it is not a result of phaselabel; write into another "
+                "folder."
+            )
 
 
 def _is_signed_volume(path: Path) -> bool:
@@ -314,12 +329,14 @@ def _write_pictures(result: Segmented, draft: Path) -> None:
     label_picture(result.labels, result.classes, result.colors).save(
         draft / "labels.png", pnginfo=signature()
     )
-    image_module.fromarray(overlay(result)).save(draft / "overlay.png")
+    image_module.fromarray(overlay(result)).save(draft / "overlay.png", pnginfo=signature())
     grey = (255 * result.confidence).round().astype(np.uint8)
-    image_module.fromarray(grey).save(draft / "confidence.png")
+    image_module.fromarray(grey).save(draft / "confidence.png", pnginfo=signature())
     for number, name in result.classes.items():
         mask = (result.labels == number).astype(np.uint8) * 255
-        image_module.fromarray(mask).save(draft / f"mask_{number}{_suffix(name, number)}.png")
+        image_module.fromarray(mask).save(
+            draft / f"mask_{number}{_suffix(name, number)}.png", pnginfo=signature()
+        )
 
 
 def _write_volume(result: Segmented, draft: Path) -> None:
