@@ -38,7 +38,7 @@ def advice(figures: Figures) -> list[str]:
     >>> advice(Figures(0.57, 0.71, 0.76, 21, 18))[1][:45]
     "Whether the columns add anything can't be tol"
     >>> advice(Figures(0.9, 0.9, 0.9, 10, 8))[0][:40]
-    "Of a class's labels 90% were found on ave"
+    "Of a class's labels 90% were found on av"
     >>> advice(Figures(None, None, None, 0))[0][:29]
     'No class has two known labels'
     """
