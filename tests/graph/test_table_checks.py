@@ -84,7 +84,7 @@ def test_row_pointers_that_fall_are_refused(last):
 @pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo"])
 def test_indices_that_lead_outside_are_refused(kind):
     matrix = sparse.coo_array(np.eye(4)).asformat(kind)
-    (matrix.coords[0] if kind == "coo" else matrix.indices)[1] = 10**6
+    (matrix.row if kind == "coo" else matrix.indices)[1] = 10**6
     with pytest.raises(ValueError, match="X is not a proper sparse matrix"):
         checked_csr(matrix, "X")
 

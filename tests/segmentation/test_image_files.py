@@ -147,7 +147,7 @@ def test_zarr_and_ome_zarr(tmp_path, wrapped):
     zarr = pytest.importorskip("zarr")
     pixels = np.random.default_rng(0).integers(0, 99, (2, 6, 7)).astype(np.uint16)
     group = zarr.open_group(str(tmp_path / "image.zarr"), mode="w")
-    group.create_array("0", data=pixels)
+    group["0"] = pixels
     scales = {"axes": [{"name": "c"}, {"name": "y"}, {"name": "x"}], "datasets": [{"path": "0"}]}
     group.attrs["ome" if wrapped else "multiscales"] = {"multiscales": [scales]} if wrapped else [scales]
     read = read_image(tmp_path / "image.zarr")

@@ -45,7 +45,8 @@ def checked_csr(matrix: Any, name: str) -> sparse.csr_array:
 def _check_indices(matrix: Any) -> None:
     """Refuse indices that lead outside; SciPy looks at few of them where the last row pointer is 0."""
     if matrix.format == "coo":
-        for axis, numbers in enumerate(matrix.coords):
+        # SciPy below 1.13 has no coords, and no matrices of one dimension.
+        for axis, numbers in enumerate(getattr(matrix, "coords", None) or (matrix.row, matrix.col)):
             _check_range(numbers, matrix.shape[axis])
     if matrix.format not in ("csr", "csc", "bsr"):
         return
