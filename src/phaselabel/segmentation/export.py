@@ -20,7 +20,13 @@ from phaselabel.io.atomic import replacing
 from phaselabel.segmentation.geotiff import read_reference, write_labels
 from phaselabel.segmentation.marks import Colour, Marks
 from phaselabel.segmentation.objects import SegmentedObject, geojson, object_table, objects_of
-from phaselabel.segmentation.pictures import SIGNATURE, import_pillow, is_signed, signature
+from phaselabel.segmentation.pictures import (
+    SIGNATURE,
+    import_pillow,
+    is_signed,
+    one_sentence_errors,
+    signature,
+)
 
 #: The names of all files that a result may have.
 FILES = re.compile(
@@ -314,12 +320,15 @@ def refuse_foreign(folder: str | Path) -> None:
 
 
 def _is_signed_volume(path: Path) -> bool:
+    """Whether a file is a TIFF stack that names this program as its writer."""
+    if not path.is_file():
+        return False
     try:
         import tifffile
 
-        with tifffile.TiffFile(path) as file:
-            return file.pages.first.software == SIGNATURE
-    except (ImportError, OSError, ValueError):  # tifffile's own errors are ValueErrors
+        with one_sentence_errors(path), tifffile.TiffFile(path) as file:
+            return bool(file.pages.first.software == SIGNATURE)
+    except (ImportError, ValueError):
         return False
 
 
