@@ -45,6 +45,9 @@ MOST_TREES, MOST_VISITS = 100, 2_000_000
 #: The trees of a forest in one turn at least.
 LEAST_TREES = 8
 
+#: A forest of fewer labelled rows grows in one thread: handing its trees out would take longer than growing them.
+LEAST_FOR_THREADS = 1000
+
 #: The votes of a forest count as this many, beside one that is spread over all classes.
 FOREST_VOTES = 10.0
 
@@ -284,7 +287,8 @@ class Forest:
         from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
         kind = ExtraTreesClassifier if extra else RandomForestClassifier
-        model = kind(n_trees, class_weight="balanced", random_state=seed, n_jobs=n_threads()).fit(X, y)
+        threads = n_threads() if len(y) >= LEAST_FOR_THREADS else 1
+        model = kind(n_trees, class_weight="balanced", random_state=seed, n_jobs=threads).fit(X, y)
         trees = [one.tree_ for one in model.estimators_]
         first = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])]).astype(np.int32)
         children = [
