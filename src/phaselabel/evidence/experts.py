@@ -117,26 +117,30 @@ class RowExperts:
         self._folds = folds
         self.scale: Scale | None = None
         self._fitted: dict[tuple[str, int], Any] = {}
-        self.experts: list[Expert] = []
-        if isinstance(model, np.ndarray):
-            self.experts = [Expert("given", "rows", partial(ask_given, model))]
-            return
-        if X is None:
+        self._fits: dict[str, Fit] = {}
+        self._given = model if isinstance(model, np.ndarray) else None
+        if self._given is not None or X is None:
             return
         self.scale = Scale.of(X, columns) if survey is None else survey.scale
         self._X = X if model is not None else self.scale(X)
-        kinds: dict[str, Fit] = {"model": partial(_given, model)}
+        self._fits = {"model": partial(_given, model)}
         if model is None:
             n_rows = X.shape[0] if survey is None else survey.n_rows
             directions = leading_directions(self._X) if survey is None else survey.directions
             n_trees, landmarks = trees_per_turn(n_rows, len(folds.turns)), landmarks_for(n_rows)
-            kinds = {
+            self._fits = {
                 "linear": lambda X, y, k, turn: Linear.fit(X, y, k),
                 "curve": lambda X, y, k, turn: Curve.fit(X, y, k, directions, landmarks),
                 "forest": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn),
                 "extra trees": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn, extra=True),
             }
-        self.experts = [Expert(name, "rows", partial(self._ask, name, fit)) for name, fit in kinds.items()]
+
+    @property
+    def experts(self) -> list[Expert]:
+        """One expert for every model. (Made when asked for: kept, they would keep the rows in a cycle.)"""
+        if self._given is not None:
+            return [Expert("given", "rows", partial(ask_given, self._given))]
+        return [Expert(name, "rows", partial(self._ask, name, fit)) for name, fit in self._fits.items()]
 
     @property
     def models(self) -> dict[str, Any]:

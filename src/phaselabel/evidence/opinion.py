@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
+from sklearn.utils import gen_batches
 
 from phaselabel.evidence.class_sizes import found_offsets, offsets_for_sizes
 from phaselabel.evidence.experts import Expert, RowExperts, affordable_turns, graph_experts
 from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.pool import MOST_VOICE, Figures, fitted_weights, pooled, prior_weights, tempering
-from phaselabel.evidence.row_models import Scale, Shares
+from phaselabel.evidence.row_models import THREAD_TABLE, Scale, Shares
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.flow.star import LEAF, State
 from phaselabel.graph import Graph
@@ -142,6 +143,14 @@ def start_from(q: NDArray[np.floating[Any]]) -> State:
     return State(q.argmax(axis=1).astype(np.int32), height)
 
 
+def _softmax(logits: NDArray[np.float32], factor: float = 1.0) -> NDArray[np.float32]:
+    """Probabilities of rows from their logits times a factor, some rows after the other."""
+    out = np.empty_like(logits)
+    for some in gen_batches(len(out), max(1, THREAD_TABLE // max(out.shape[1], 1))):
+        out[some] = np.exp(log_softmax(np.float32(factor) * logits[some], axis=1))
+    return out
+
+
 def form_opinion(
     X: Any | None,
     graphs: Mapping[str, Graph],
@@ -255,7 +264,7 @@ def pool_opinion(
     y, turn_of = labels[judged], folds.fold[folds.fold >= 0]
     weights, bias = fitted_weights(held, y, prior, kinds)
 
-    by_rows, by_graph = np.zeros((2, n, n_classes), np.float32)
+    by_rows, by_graph = (np.zeros((n, n_classes), np.float32) for _ in range(2))  # each is freed by itself
     part = np.zeros(len(experts))
     for e, (expert, weight) in enumerate(zip(experts, weights)):
         if weight > 0:  # the others need not be asked again
@@ -279,7 +288,10 @@ def pool_opinion(
             w, c = fitted_weights(held[~mine], y[~mine], prior, kinds)
             together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
     figures = Figures.of(held, kinds, folds, together)
-    logits, doubt = by_rows + by_graph + bias.astype(np.float32), tempering(len(judged))
+    # In place, because tables of rows by classes are most of the memory.
+    logits, doubt = by_rows, tempering(len(judged))
+    logits += by_graph
+    logits += bias.astype(np.float32)
     if sizes.are_given:
         offsets, trust = offsets_for_sizes(logits[sample] if len(sample) else logits, sizes), 1.0
     else:
@@ -292,8 +304,7 @@ def pool_opinion(
         offsets = offsets / doubt
     logits += offsets.astype(np.float32)
     offsets = offsets + bias
-    q = np.exp(log_softmax(logits, axis=1))
-    sure = np.exp(log_softmax(np.float32(doubt) * logits, axis=1))
+    q, sure = _softmax(logits), _softmax(logits, doubt)
     from_graphs = part[~of_rows].sum() / max(part.sum(), 1e-30)
     voice = min(MOST_VOICE, 1 / max(from_graphs, 1e-30))
 

@@ -85,15 +85,20 @@ def harmonic_shares(
     multiply(known, residual)
     residual *= free
     goal = HARMONIC_GOAL * squares(residual, residual)
-    solution = np.zeros_like(known)
+    solution = known  # the same table: 0 at the labelled rows while the others are sought
+    solution[shown, labels[shown]] = 0
     if start is not None:
         solution[:, :n_classes] = start * root * free
-        image = np.empty_like(known)
+        image = np.empty_like(solution)
         multiply(solution, image)
         residual += free * (image - np.float32(1 + DAMPING) * solution)
+        del image
     system = DampedSystem(multiply, DAMPING, solution, residual, free=free)
     conjugate_gradients(system, system.square(), goal, HARMONIC_STEPS)
-    return np.asarray((system.solution + known)[:, :n_classes] / np.where(root > 0, root, 1))
+    found = system.solution
+    found[shown, labels[shown]] = root[shown, 0]
+    found /= np.where(root > 0, root, 1)
+    return found[:, :n_classes]
 
 
 def poisson_odds(sharp: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
@@ -129,6 +134,7 @@ def carried(graph: Graph, labels: NDArray[np.int32], rows: NDArray[np.float32]) 
 
 def with_doubt(shares: NDArray[np.floating]) -> NDArray[np.float32]:
     """log of a row's shares with some doubt; even where there are none."""
-    total = shares.sum(axis=1, keepdims=True)
-    mixed = (np.maximum(shares, 0) + DOUBT / shares.shape[1]) / (total + DOUBT)
-    return np.log(mixed).astype(np.float32)
+    mixed = np.maximum(shares, 0.0)
+    mixed += DOUBT / shares.shape[1]
+    mixed /= shares.sum(axis=1, keepdims=True) + DOUBT
+    return np.log(mixed, out=mixed).astype(np.float32, copy=False)

@@ -45,7 +45,7 @@ MOST_TREES, MOST_VISITS = 100, 2_000_000
 #: The trees of a forest in one turn at least.
 LEAST_TREES = 8
 
-#: A forest of fewer labelled rows grows in one thread: handing its trees out would take longer than growing them.
+#: A forest of fewer labelled rows grows in one thread: handing its trees out would take longer.
 LEAST_FOR_THREADS = 1000
 
 #: The votes of a forest count as this many, beside one that is spread over all classes.
