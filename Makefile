@@ -77,9 +77,12 @@ oldest:
 	.venv-oldest/bin/python -m pytest
 
 # Tests that meet scanpy, PyG and Label Studio's library themselves, in an environment of their own; 5 GB.
+# They stand here and not among the extras: torch is no dependency of ours, under any name.
 integrations:
 	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
-	.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary -e ".[integrations]"
+	.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \
+		-e ".[cells,files,plot,studio]" "pytest>=8" "pytest-timeout>=2.3" httpx "networkx>=3" "igraph>=0.11" \
+		"scanpy>=1.10" torch "torch_geometric>=2.4" "label-studio-sdk>=1.0"
 	.venv-integrations/bin/python -m pytest $(MET)
 MET := tests/estimators/test_annotate.py tests/graph/test_foreign.py tests/studio/test_label_studio.py \
 	tests/test_docs.py::test_gallery_runs

@@ -63,9 +63,9 @@ def main() -> None:
 
 
 def read(path: Path) -> list[tuple[str, str]]:
-    """Class and text of every line."""
+    """Class and text of every line; a line that stands twice counts once."""
     with path.open(newline="", encoding="utf-8") as file:
-        return [(row[0], " ".join(row[1:])) for row in csv.reader(file)]
+        return list(dict.fromkeys((row[0], " ".join(row[1:])) for row in csv.reader(file)))
 
 
 def documentation() -> list[tuple[str, str]]:

@@ -291,3 +291,9 @@ def test_containers_install_extras_that_exist(path):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (extras,) = re.findall(r"\$wheel\[([\w,]+)\]", path.read_text(encoding="utf-8"))
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
+
+
+def test_torch_is_required_by_nothing_that_is_published():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    required = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    assert not [entry for entry in required if entry.startswith("torch")]

@@ -41,7 +41,7 @@ def test_what_is_wrong_is_said(photos, capsys):
     folder = str(photos / "photos")
     for words, sentence in (
         ([], "--label folder"),
-        (["--labels", str(photos / "labels.csv"), "--embed"], "needs the ONNX file"),
+        (["--labels", str(photos / "labels.csv"), "--embed", "nowhere.onnx"], "There is no ONNX file"),
         (["--labels", str(photos / "labels.csv"), "--text", "file"], "are for tables"),
         (["--labels", str(photos / "labels.csv"), "--label", "kind"], "no column 'kind'"),
     ):

@@ -56,13 +56,15 @@ def test_pictures_are_compared_by_a_model_of_ones_own(tmp_path, options, monkeyp
     assert np.abs(items.X[0] - items.X[1]).max() > 0.1
 
 
-def test_embed_where_it_means_nothing_is_refused(tmp_path, options):
+def test_embed_where_it_means_nothing_is_refused(tmp_path, options, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PHASELABEL_CACHE", str(tmp_path / "cache"))
     np.save(tmp_path / "rows.npy", np.eye(9))
     (tmp_path / "photos").mkdir()
     Image.new("RGB", (9, 9)).save(tmp_path / "photos" / "a.png")
     for source, words in (
         (tmp_path / "rows.npy", "--embed is for texts and pictures"),
-        (tmp_path / "photos", "needs the ONNX file"),
+        (tmp_path / "photos", "dinov2-small could not be downloaded"),
         (tmp_path / "photos" / "a.png", "leave it out here"),
     ):
         with pytest.raises(ValueError, match=words):

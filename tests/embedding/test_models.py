@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 from phaselabel.embedding import models
-from text_models import write_tokenizer, write_word_vectors
+from text_models import write_mean_model, write_tokenizer, write_word_vectors
 
 
 @pytest.fixture
@@ -46,6 +46,26 @@ def test_a_model_is_downloaded_once_with_a_sentence(hub, home):
     said.clear()
     assert models.find_model("tiny", said.append) == folder
     assert said == []
+
+
+def test_a_vision_model_is_downloaded_once_with_what_it_says_of_pictures(hub, home):
+    folder = home / "hub" / "some" / "eye" / "resolve" / "main"
+    (folder / "onnx").mkdir(parents=True)
+    write_mean_model(folder / "onnx" / "model.onnx")
+    (folder / "preprocessor_config.json").write_text('{"image_mean": [0, 0, 0]}')
+    said = []
+    path = models.find_picture_model("some/eye", said.append)
+    assert path.read_bytes() == (folder / "onnx" / "model.onnx").read_bytes()
+    assert (path.parents[1] / "preprocessor_config.json").is_file()
+    assert sum("downloading some/eye once" in sentence for sentence in said) == 2
+    assert models.find_picture_model("some/eye") == models.find_picture_model(str(path.parents[1])) == path
+    with pytest.raises(ValueError, match=r"copy its folder \(onnx/model\.onnx\) and name"):
+        models.find_picture_model("")
+    with pytest.raises(ValueError, match="is not a vision model"):
+        models.find_picture_model(str(home))
+    for name in ("eye", "some/eye.onnx", "../some/eye"):
+        with pytest.raises(ValueError, match="There is no ONNX file"):
+            models.find_picture_model(name)
 
 
 def test_a_download_that_fails_leaves_nothing_and_names_the_way_without_a_network(hub, home):

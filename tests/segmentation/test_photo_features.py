@@ -56,10 +56,28 @@ def test_an_onnx_model_sees_the_colours_scaled_as_it_expects(home):
     rows, *_ = photo_features([home / "red.png"], str(home / "model.onnx"))
     expected = (np.array([1, 0, 0]) - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)
     np.testing.assert_allclose(rows[0], expected / np.linalg.norm(expected), rtol=1e-5)
+    # The picture has not changed, but how the model sees it has: nothing old is taken from the cache.
     (home / "preprocessor_config.json").write_text('{"image_mean": [0, 0, 0], "image_std": [1, 1, 1]}')
-    Image.new("RGB", (20, 30), (255, 1, 0)).save(home / "red.png")
     rows, *_ = photo_features([home / "red.png"], str(home / "model.onnx"))
-    np.testing.assert_allclose(rows[0], [1, 1 / 255, 0], atol=1e-4)
+    np.testing.assert_allclose(rows[0], [1, 0, 0], atol=1e-4)
+
+
+def test_a_model_as_the_public_hub_has_it(home):
+    """All sizes are open in the file, and stand in a configuration above it."""
+    (home / "eye" / "onnx").mkdir(parents=True)
+    write_mean_model(home / "eye" / "onnx" / "model.onnx", ("n", "channels", "height", "width"))
+    Image.new("RGB", (20, 30), (0, 255, 0)).save(home / "green.png")
+    config = home / "eye" / "preprocessor_config.json"
+    config.write_text('{"image_mean": [0, 0, 0], "crop_size": {"height": 6, "width": 6}}')
+    model = module.PictureModel(module.find_picture_model(str(home / "eye")))
+    assert model.side == 6
+    rows, *_ = photo_features([home / "green.png"], str(home / "eye"))
+    np.testing.assert_allclose(rows[0], [0, 1, 0], atol=1e-6)
+    assert module.words_for("some/eye") == "vectors of eye"
+    for wrong, sentence in (("{", "can't be read as JSON"), ('{"image_std": [1, 1]}', "three numbers")):
+        config.write_text(wrong)
+        with pytest.raises(ValueError, match=sentence):
+            photo_features([home / "green.png"], str(home / "eye"))
 
 
 def test_a_model_that_takes_no_pictures_is_refused(home):

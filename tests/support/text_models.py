@@ -40,9 +40,9 @@ def write_word_vectors(folder, vectors):
     save_onnx(folder / "model.onnx", nodes, [ids, mask], [hidden], {"table": table})
 
 
-def write_mean_model(path, side=8):
+def write_mean_model(path, shape=("n", 3, 8, 8)):
     """A vision model that answers the mean of each channel."""
-    pixels = helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["n", 3, side, side])
+    pixels = helper.make_tensor_value_info("pixels", TensorProto.FLOAT, shape)
     out = helper.make_tensor_value_info("out", TensorProto.FLOAT, ["n", 3])
     nodes = [helper.make_node("ReduceMean", ["pixels"], ["out"], axes=[2, 3], keepdims=0)]
     save_onnx(path, nodes, [pixels], [out], {})

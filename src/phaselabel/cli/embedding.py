@@ -1,4 +1,4 @@
-"""The option --embed in, texts as vectors in the cache out, with a bar."""
+"""The option --embed in, a model on this disk and texts as vectors in the cache out, with a bar."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -14,8 +14,8 @@ def add_arguments(parser: "argparse._ArgumentGroup") -> None:
     parser.add_argument(
         "--embed", nargs="?", const="", metavar="MODEL",
         help="compare texts by meaning, with a model on this machine: a name (default: all-MiniLM-L6-v2, "
-        "English, 91 MB, downloaded once), or a folder with tokenizer.json and model.onnx; for pictures an "
-        "ONNX file",
+        "English, 91 MB, downloaded once), or a folder with tokenizer.json and model.onnx; for pictures a name "
+        "(default: Xenova/dinov2-small, 89 MB, downloaded once), or an ONNX file",
     )  # fmt: skip
 
 
@@ -44,3 +44,11 @@ def prepare(console: Console, table: "Table", recipe: "Recipe") -> None:
         distinct = list(dict.fromkeys(texts))
         with console.stage("embedding", len(distinct), unit="text") as bar:
             embed_texts(distinct, recipe.embed, bar)
+
+
+def prepare_pictures(console: Console, model: str | None) -> None:
+    """Find the vision model for pictures, or download it."""
+    if model is not None:
+        from phaselabel.embedding.models import find_picture_model
+
+        find_picture_model(model, lambda sentence: console.say("model", sentence))

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phaselabel.cli import embedding
 from phaselabel.cli.console import Console, opened
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def output_of_folder(arguments: argparse.Namespace) -> Path:
     from phaselabel.io.atomic import refuse_existing
     from phaselabel.io.tables import target_format
 
-    folder = Path(arguments.table).resolve()
+    folder = Path(arguments.table)
+    folder = folder if folder.name and folder.name != ".." else folder.resolve()
     out = Path(arguments.out) if arguments.out else folder.with_name(f"{folder.name}_labelled.csv")
     target_format(out)
     refuse_existing(out, arguments.force)
@@ -69,20 +71,18 @@ def open_folder(console: Console, arguments: argparse.Namespace) -> "MemoryTable
     import pyarrow as pa
 
     from phaselabel.io.tables.in_memory import MemoryTable
-    from phaselabel.segmentation.photo_features import SIMPLE_WORDS, photo_features
+    from phaselabel.segmentation.photo_features import photo_features, words_for
 
     folder = Path(arguments.table)
-    if arguments.embed == "":
-        raise ValueError("--embed needs the ONNX file of a vision model for pictures; name it.")
     if arguments.features or arguments.text or arguments.date or arguments.model:
         raise ValueError("--features, --text, --date and --model are for tables; leave them out here.")
     names = listed_pictures(folder)
     labels = _labels(folder, names, arguments)
     console.say("pictures", f"{folder.name}: {len(names):,} files")
-    with console.stage("looking", len(names), unit="picture") as bar:
+    embedding.prepare_pictures(console, arguments.embed)
+    with console.stage("comparing", len(names), unit="picture") as bar:
         rows, readable, refused = photo_features([folder / name for name in names], arguments.embed, bar)
-    used = f"vectors of {Path(arguments.embed).name}" if arguments.embed else SIMPLE_WORDS
-    console.say("features", f"{rows.shape[1]:,}, {used}")
+    console.say("features", f"{rows.shape[1]:,}, {words_for(arguments.embed)}")
     if refused:
         console.note(f"{len(refused):,} files can't be read and are left out: {refused[0]}")
     name = arguments.label if arguments.label not in (None, SUBFOLDERS) else "label"

@@ -116,6 +116,8 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         "evidence", "annotator", "picture",
     )  # fmt: skip
     console = Console(argparse.Namespace(quiet=False, json=False))
+    if Path(arguments.source).is_dir() and arguments.mode != "drawing":
+        embedding.prepare_pictures(console, arguments.embed)
 
     def prepare(table: Any, recipe: Any) -> None:
         embedding.choose(recipe, arguments)

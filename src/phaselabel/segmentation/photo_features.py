@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.embedding.models import cache_home
+from phaselabel.embedding.models import DEFAULT_PICTURE_MODEL, cache_home, find_picture_model
 from phaselabel.embedding.onnx_pictures import PictureModel
 from phaselabel.embedding.vector_cache import VectorCache, key_of
 from phaselabel.segmentation.pictures import import_pillow, one_sentence_errors, open_picture
 
 #: Names the features below; vectors of other features are never taken from the cache.
 SIMPLE = "colours-and-textures-1"
-#: How the features are named in the output.
+#: How these features are named in the output.
 SIMPLE_WORDS = "simple colours and textures"
 #: Pictures are read at this many pixels a side for simple features.
 SIDE = 64
@@ -38,7 +38,7 @@ def photo_features(
     paths : sequence of Path
         The pictures.
     model : str, optional
-        An ONNX file; by default simple colours and textures are used.
+        A vision model, as for :func:`find_picture_model`; by default simple colours and textures are used.
     bar : object, optional
         Its ``update(n)`` is called after every n pictures.
 
@@ -51,7 +51,7 @@ def photo_features(
     refused : list of str
         A sentence for each of the others.
     """
-    vision = PictureModel(Path(model)) if model else None
+    vision = None if model is None else PictureModel(find_picture_model(model))
     cache = VectorCache(cache_home() / "vectors" / f"{vision.digest if vision else SIMPLE}.sqlite")
     rows, readable, refused = [], [], []
     new: dict[bytes, NDArray[np.float32]] = {}
@@ -73,6 +73,13 @@ def photo_features(
     if not rows:
         raise ValueError(f"No picture can be read: {refused[0]}" if refused else "There are no pictures.")
     return np.stack(rows), readable, refused
+
+
+def words_for(model: str | None) -> str:
+    """How the features are named in the output."""
+    if model is None:
+        return SIMPLE_WORDS
+    return f"vectors of {Path(model or DEFAULT_PICTURE_MODEL).name}"
 
 
 def simple_features(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:

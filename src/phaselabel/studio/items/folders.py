@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.photo_features import SIMPLE_WORDS, photo_features
+from phaselabel.segmentation.photo_features import photo_features, words_for
 from phaselabel.segmentation.pictures import import_pillow, open_picture
 from phaselabel.studio.items.source import NO_LABEL, Items, png
 
@@ -44,7 +44,7 @@ class FolderItems(Items):
     earlier : sequence of str
         The pictures of earlier openings. They keep their place in the journal; new ones follow them.
     embed : str, optional
-        The ONNX file of a vision model; by default simple colours and textures are compared.
+        A vision model, by its name or its ONNX file; by default simple colours and textures are compared.
     stage : callable, optional
         ``stage(name, total, unit)`` is entered around the reading of the pictures.
 
@@ -58,8 +58,6 @@ class FolderItems(Items):
         self, path: Path, label: str | None = None, earlier: Sequence[str] = (), embed: str | None = None,
         stage: Callable[..., Any] | None = None,
     ) -> None:  # fmt: skip
-        if embed == "":
-            raise ValueError("--embed needs the ONNX file of a vision model for pictures; name it.")
         self.title, self.notes, self.label = path.name, [], label or "label"
         self.fingerprint = "folder"
         listed = _listed(path, label)
@@ -71,7 +69,7 @@ class FolderItems(Items):
         self._paths = [path / name for name in files]
         self._files = files
         self.old_fingerprint = _old_fingerprint(self._paths)
-        self.description = [("compared by", f"vectors of {Path(embed).name}" if embed else SIMPLE_WORDS)]
+        self.description = [("compared by", words_for(embed))]
         self.known_labels = self._labels(path, label) if label else {}
         if earlier:
             self._note_changes(set(earlier), set(files))
