@@ -69,7 +69,7 @@ html_theme_options = {
     "header_links_before_dropdown": 4,
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "start": []}  # pages without others below them
 html_static_path = ["_static"]
 html_css_files = ["handbook.css"]
 html_show_sourcelink = False
