@@ -71,6 +71,17 @@ def test_annotations_that_tasks_bring_along_count(client):
     assert predictions(client, [task(0)])[0]["model_version"] == "phaselabel-8"
 
 
+def test_a_training_brings_all_annotations(client):
+    tasks = [task(k) | {"annotations": [annotation(["fruit", "tools"][k % 2])]} for k in range(8)]
+    data = {"annotations": tasks, "project": "7.1700000000", "label_config": CONFIG, "params": {}}
+    assert client.post("/train", json=data).status_code == 201
+    found = predictions(client, [task(k) for k in range(8, 24)])
+    assert found[0]["model_version"] == "phaselabel-8"
+    assert [one["result"][0]["value"]["choices"][0] for one in found] == ["fruit", "tools"] * 8
+    # Newer versions send this instead; the annotations have come in events of their own.
+    assert client.post("/webhook", json={"action": "START_TRAINING", "project": {"id": 7}}).status_code == 200
+
+
 def test_predictions_are_valid_for_its_own_library(client):
     interface = pytest.importorskip("label_studio_sdk.label_interface")
     objects = pytest.importorskip("label_studio_sdk.label_interface.objects")
@@ -99,6 +110,7 @@ def test_hostile_requests_are_refused(client, monkeypatch):
     assert (page.status_code, page.json()["error"]) == (400, "Requests of web pages are refused.")
     for body in ([], "a", {"tasks": [5], "label_config": CONFIG}, {"tasks": 5, "label_config": CONFIG}):
         assert client.post("/predict", json=body).status_code == 400
+    assert client.post("/train", json={"annotations": [5], "label_config": CONFIG}).status_code == 400
     for data in ({"action": "ANNOTATION_CREATED", "project": 5}, {"action": "ANNOTATION_CREATED"}):
         assert client.post("/webhook", json=data).status_code == 400
     assert client.post("/setup", content=b"[" * 100_000).status_code == 400

@@ -109,14 +109,8 @@ class Backend:
             Predictions as Label Studio reads them.
         """
         question = read_config(config)
-        rows = [(str(task["id"]), str(task.get("data", {}).get(question.field) or "")) for task in tasks]
-        brought = [_brought(question, task) for task in tasks]
+        rows = self._keep(project, question, tasks)
         with closing(self._open()) as file, file:
-            file.executemany(
-                "insert into tasks values (?, ?, ?, ?) on conflict (project, task) do update "
-                "set text = excluded.text, label = coalesce(excluded.label, label)",
-                [(project, task, text, label) for (task, text), label in zip(rows, brought)],
-            )
             known = file.execute(
                 "select task, text, label from tasks where project = ?", [project]
             ).fetchall()
@@ -128,9 +122,39 @@ class Backend:
             return [nothing for _ in rows]
         found, confidence = self._labelled([text for _, text, _ in known], labels)
         return [
-            _prediction(question, found[place[task]], float(confidence[place[task]]), version)
-            for task, _ in rows
+            _prediction(question, found[place[task]], float(confidence[place[task]]), version) for task in rows
         ]
+
+    def train(self, project: str, config: str, tasks: list[dict[str, Any]]) -> None:
+        """Keep tasks with their annotations, which Label Studio sends when somebody starts a training.
+
+        Parameters
+        ----------
+        project : str
+            Names the project.
+        config : str
+            Its labelling configuration.
+        tasks : list of dict
+            Tasks with ``id``, ``data`` and ``annotations``.
+        """
+        self._keep(project, read_config(config), tasks)
+
+    def _keep(self, project: str, question: Question, tasks: list[dict[str, Any]]) -> list[str]:
+        """Keep tasks, and the annotations that they bring along; return the names of the tasks."""
+        rows = [
+            (
+                project, str(task["id"]), str(task.get("data", {}).get(question.field) or ""),
+                _brought(question, task),
+            )
+            for task in tasks
+        ]  # fmt: skip
+        with closing(self._open()) as file, file:
+            file.executemany(
+                "insert into tasks values (?, ?, ?, ?) on conflict (project, task) do update "
+                "set text = excluded.text, label = coalesce(excluded.label, label)",
+                rows,
+            )
+        return [task for _, task, _, _ in rows]
 
     def learn(self, event: str, data: dict[str, Any]) -> None:
         """Keep what an event of Label Studio says.
@@ -221,11 +245,19 @@ def make_app(backend: Backend) -> Any:
         read_config(str(data.get("schema", "")))
         return JSONResponse({"model_version": "phaselabel"})
 
-    async def predict(request: Request) -> Any:
+    async def tasks_of(request: Request, key: str) -> tuple[str, str, Any]:
+        """Project, configuration and tasks of a request."""
         data = await body_of(request)
         project = str(data.get("project") or "").split(".", 1)[0]
-        config, tasks = str(data.get("label_config", "")), data.get("tasks") or []
-        return JSONResponse({"results": await run_in_threadpool(backend.predict, project, config, tasks)})
+        return project, str(data.get("label_config", "")), data.get(key) or []
+
+    async def predict(request: Request) -> Any:
+        given = await tasks_of(request, "tasks")
+        return JSONResponse({"results": await run_in_threadpool(backend.predict, *given)})
+
+    async def train(request: Request) -> Any:
+        await run_in_threadpool(backend.train, *await tasks_of(request, "annotations"))
+        return JSONResponse({}, 201)
 
     async def webhook(request: Request) -> Any:
         data = await body_of(request)
@@ -240,7 +272,8 @@ def make_app(backend: Backend) -> Any:
 
     routes = [
         Route("/", health), Route("/health", health), Route("/setup", setup, methods=["POST"]),
-        Route("/predict", predict, methods=["POST"]), Route("/webhook", webhook, methods=["POST"]),
+        Route("/predict", predict, methods=["POST"]), Route("/train", train, methods=["POST"]),
+        Route("/webhook", webhook, methods=["POST"]),
     ]  # fmt: skip
     return Starlette(routes=routes, exception_handlers=dict.fromkeys(WRONG, refused))
 
