@@ -76,7 +76,7 @@ oldest:
 	.venv-oldest/bin/uv pip install -q -p .venv-oldest/bin/python --resolution lowest-direct -e ".[test]"
 	.venv-oldest/bin/python -m pytest
 
-# Tests that meet scanpy, PyG and Label Studio's library themselves, in an environment of their own; 5 GB.
+# Tests that meet scanpy, PyG and Label Studio's library themselves, in an environment of their own; 6 GB.
 # They stand here and not among the extras: torch is no dependency of ours, under any name.
 integrations:
 	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations

@@ -14,8 +14,8 @@ def add_arguments(parser: "argparse._ArgumentGroup") -> None:
     parser.add_argument(
         "--embed", nargs="?", const="", metavar="MODEL",
         help="compare texts by meaning, with a model on this machine: a name (default: all-MiniLM-L6-v2, "
-        "English, 91 MB, downloaded once), or a folder with tokenizer.json and model.onnx; for pictures a name "
-        "(default: Xenova/dinov2-small, 89 MB, downloaded once), or an ONNX file",
+        "English, 91 MB, downloaded once), or a folder with tokenizer.json and model.onnx; for pictures a "
+        "name (default: Xenova/dinov2-small, 89 MB, downloaded once), or an ONNX file",
     )  # fmt: skip
 
 

@@ -121,9 +121,8 @@ class Backend:
         if len({label for label in labels if label is not None}) < 2 or len(known) < FEWEST_TASKS:
             return [nothing for _ in rows]
         found, confidence = self._labelled([text for _, text, _ in known], labels)
-        return [
-            _prediction(question, found[place[task]], float(confidence[place[task]]), version) for task in rows
-        ]
+        places = [place[task] for task in rows]
+        return [_prediction(question, found[k], float(confidence[k]), version) for k in places]
 
     def train(self, project: str, config: str, tasks: list[dict[str, Any]]) -> None:
         """Keep tasks with their annotations, which Label Studio sends when somebody starts a training.
@@ -226,41 +225,21 @@ def make_app(backend: Backend) -> Any:
     async def health(request: Request) -> Any:
         return JSONResponse({"status": "UP", "model_class": "phaselabel"})
 
-    async def body_of(request: Request) -> dict[str, Any]:
-        """The object that Label Studio sends; what a page in a browser sends has an origin."""
-        if "origin" in request.headers:
-            raise ValueError("Requests of web pages are refused.")
-        data = bytearray()
-        async for part in request.stream():
-            data += part
-            if len(data) > MAX_BODY:
-                raise ValueError(f"A request may have {MAX_BODY >> 20} MB.")
-        found = json.loads(data)
-        if not isinstance(found, dict):
-            raise ValueError("A request must be a JSON object.")
-        return found
-
     async def setup(request: Request) -> Any:
-        data = await body_of(request)
+        data = await _body_of(request)
         read_config(str(data.get("schema", "")))
         return JSONResponse({"model_version": "phaselabel"})
 
-    async def tasks_of(request: Request, key: str) -> tuple[str, str, Any]:
-        """Project, configuration and tasks of a request."""
-        data = await body_of(request)
-        project = str(data.get("project") or "").split(".", 1)[0]
-        return project, str(data.get("label_config", "")), data.get(key) or []
-
     async def predict(request: Request) -> Any:
-        given = await tasks_of(request, "tasks")
+        given = await _tasks_of(request, "tasks")
         return JSONResponse({"results": await run_in_threadpool(backend.predict, *given)})
 
     async def train(request: Request) -> Any:
-        await run_in_threadpool(backend.train, *await tasks_of(request, "annotations"))
+        await run_in_threadpool(backend.train, *await _tasks_of(request, "annotations"))
         return JSONResponse({}, 201)
 
     async def webhook(request: Request) -> Any:
-        data = await body_of(request)
+        data = await _body_of(request)
         event = str(data.get("action", ""))
         await run_in_threadpool(backend.learn, event, data)
         return JSONResponse({"result": {}, "status": "ok"}, 201 if event in EVENTS else 200)
@@ -276,6 +255,28 @@ def make_app(backend: Backend) -> Any:
         Route("/webhook", webhook, methods=["POST"]),
     ]  # fmt: skip
     return Starlette(routes=routes, exception_handlers=dict.fromkeys(WRONG, refused))
+
+
+async def _body_of(request: Any) -> dict[str, Any]:
+    """The object that Label Studio sends; what a page in a browser sends has an origin."""
+    if "origin" in request.headers:
+        raise ValueError("Requests of web pages are refused.")
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > MAX_BODY:
+            raise ValueError(f"A request may have {MAX_BODY >> 20} MB.")
+    found = json.loads(data)
+    if not isinstance(found, dict):
+        raise ValueError("A request must be a JSON object.")
+    return found
+
+
+async def _tasks_of(request: Any, key: str) -> tuple[str, str, Any]:
+    """Project, configuration and tasks of a request."""
+    data = await _body_of(request)
+    project = str(data.get("project") or "").split(".", 1)[0]
+    return project, str(data.get("label_config", "")), data.get(key) or []
 
 
 def _prediction(question: Question, label: Any, confidence: float, version: str) -> dict[str, Any]:
