@@ -4,7 +4,8 @@ A network with texts
 
 Documents that name each other, such as papers that cite each other: the links are a graph, and the words of
 each document are its features. Here the documents are those of SciPy's functions, and a link is the name of
-another function in the text. ``fit(X, y, graph=...)`` takes both.
+another function in the text. ``fit(X, y, graph=...)`` takes both. Papers that cite each other (Cora, with its
+published split) are in the :doc:`benchmarks </benchmarks>`.
 """
 
 import importlib
