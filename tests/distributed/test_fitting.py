@@ -3,6 +3,7 @@
 import warnings
 from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -86,9 +87,9 @@ def test_the_answer_is_that_of_a_local_fit(client, digits, data, per_class):
     model.fit(da.from_array(X, chunks=(600, -1)), labels)
     arm, height, confidence, sizes, remarks = client.submit(local_fit, X, labels).result()
     assert model.solution_.policy == "fit"
-    np.testing.assert_array_equal(model.transduction_.compute(), arm)
-    np.testing.assert_array_equal(model.solution_.height.compute(), height)
-    np.testing.assert_array_equal(model.confidence_.compute(), confidence)
+    found = dask.compute(model.transduction_, model.solution_.height, model.confidence_)
+    for one, expected in zip(found, (arm, height, confidence)):
+        np.testing.assert_array_equal(one, expected)
     np.testing.assert_array_equal(model.class_sizes_, sizes)
     assert model.remarks_ == remarks
 
@@ -261,8 +262,17 @@ def test_frames_and_labels_of_a_wrong_shape_are_refused_in_a_sentence(client):
     frame = dd.from_pandas(pd.DataFrame({"length": X[:, 0], "colour": "red"}), npartitions=2)
     with pytest.raises(ValueError, match="Column 'colour' of X holds no numbers"):
         pl.GinzburgLandauClassifier().fit(frame, y)
+    rows = frame[["length"]]
     with pytest.raises(ValueError, match=r"y must be one column; got an array of shape \(500, 2\)"):
-        pl.GinzburgLandauClassifier().fit(frame[["length"]], da.from_array(np.c_[y, y], chunks=200))
+        pl.GinzburgLandauClassifier().fit(rows, da.from_array(np.c_[y, y], chunks=200))
+    with pytest.raises(ValueError, match="fit needs y; pass one label per row"):
+        pl.GinzburgLandauClassifier().fit(rows, None)
+    with pytest.raises(ValueError, match="of rows and features; got Series of 1 dimensions"):
+        pl.GinzburgLandauClassifier().fit(frame["length"], y)
+    with pytest.raises(ValueError, match="n_neighbors must be a whole number of at least 1; got 'many'"):
+        pl.GinzburgLandauClassifier("many").fit(rows, y)
+    with pytest.raises(ValueError, match="X must have at least two rows; got 1"):
+        pl.GinzburgLandauClassifier().fit(da.ones((1, 3)), [0])
 
 
 def test_a_strange_number_is_refused_with_its_row(client):

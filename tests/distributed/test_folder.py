@@ -2,8 +2,10 @@
 
 import gc
 import pickle
+import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import dask.array as da
 import numpy as np
@@ -12,7 +14,7 @@ from dask.distributed import Client, LocalCluster
 
 import phaselabel as pl
 from clusters import blobs, local_flow
-from phaselabel.distributed.folder import open_folder
+from phaselabel.distributed.folder import local_copy, open_folder
 from phaselabel.distributed.run.flow import minimize
 
 
@@ -38,6 +40,9 @@ def test_arrays_and_facts_come_back(place, bucket, tmp_path):
     assert copy.load_facts("facts.json") == {"rows": 3}
     copy.remove("a/*")
     assert not folder.has("a/b.npy")
+    later = open_folder(folder.path)
+    later.save("a/b.npy", -array)
+    np.testing.assert_array_equal(later.load("a/b.npy", mapped=True), -array)
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), ()])
@@ -78,6 +83,19 @@ def test_threads_may_read_at_once(tmp_path):
         gc.set_threshold(*thresholds)
         gc.callbacks.remove(interrupt)
     assert not failures
+
+
+def test_threads_may_copy_at_once(monkeypatch):
+    class Slow(tempfile.TemporaryDirectory):
+        def __init__(self, *given, **named):
+            time.sleep(0.05)  # all threads are here at once
+            super().__init__(*given, **named)
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", Slow)
+    open_folder("memory://job").save("a.npy", np.arange(3))
+    with ThreadPoolExecutor(4) as threads:
+        copies = list(threads.map(local_copy, ["memory://job/a.npy"] * 4, ["token"] * 4))
+    assert all(copy.exists() for copy in copies)
 
 
 def test_an_address_without_its_library_is_refused_in_a_sentence():

@@ -56,6 +56,8 @@ def test_new_rows_in_a_dask_array(fitted, digits):
     np.testing.assert_array_equal(labels.compute(), local.predict(new))
     odds = local.predict_proba(da.from_array(new, chunks=(200, -1)))
     assert odds.shape == (500, 10)
+    with pytest.raises(ValueError, match="X has 30 features, but the model was fitted on 64"):
+        model.predict(da.from_array(new[:, :30]))
     for _ in range(10):  # the model of the last call may still be on its way out
         assert labels.shape == model.predict(da.from_array(new, chunks=(250, -1))).compute().shape
     # Products round by the number of rows in a chunk: log-odds of up to 30, in single precision (6e-8 each).
@@ -67,9 +69,10 @@ def test_data_frames_in_and_new_ones_labelled(client):
     names = np.array(["ant", "bee", "cow", "dog", "eel"], object)
     known = pl.datasets.sample_labels(y, 10, random_state=0) >= 0
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
-    labels = pd.Series(np.where(known, names[y], None))
+    frame = frame.astype({"x0": "Float64", "x1": "float32[pyarrow]"})
+    labels = pd.Series(pd.Categorical(np.where(known, names[y], None)))
     model = pl.GinzburgLandauClassifier(unlabeled=None, dask_options={"client": client})
-    model.fit(dd.from_pandas(frame, npartitions=3), dd.from_pandas(labels, npartitions=3))
+    model.fit(dd.from_pandas(frame, npartitions=3), dd.from_pandas(labels.to_frame(), npartitions=4))
     local = client.submit(local_fit, frame, labels, unlabeled=None).result()
     np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
     assert model.feature_names_in_.tolist() == frame.columns.tolist()

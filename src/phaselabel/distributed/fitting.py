@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import psutil
@@ -29,9 +30,10 @@ from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.star import State, checked_fidelity
 from phaselabel.graph import Graph, similarity_graph
+from phaselabel.graph.neighbors import check_n_neighbors
 from phaselabel.graph.rungs import nearest
 from phaselabel.graph.weights import local_scales
-from phaselabel.labels import decode, encode, is_known
+from phaselabel.labels import as_array, decode, encode, is_known
 
 #: The files of the local scales.
 TAU = "blocks/{:05d}/tau.npy"
@@ -139,7 +141,7 @@ class Fitted:
         confidence = [] if below is None else [self.confidence(client)]
         return arm.map_blocks(
             _decode_chunk, *confidence, classes=self.classes, unlabeled=unlabeled, below=below,
-            label_dtype=dtype, dtype=dtype, name=f"phaselabel-labels-{id(self):x}",
+            label_dtype=dtype, dtype=dtype, name=f"phaselabel-labels-{uuid4().hex[:8]}",
         )  # fmt: skip
 
     def gathered(self) -> Gathered:
@@ -249,21 +251,22 @@ def fit(
                 f"Column {wrong[0]!r} of X holds no numbers ({X.dtypes[wrong[0]]}); drop such columns, or "
                 "encode them first."
             )
-        X = X.to_dask_array(lengths=True)
-    y = y.to_dask_array(lengths=True) if hasattr(y, "to_dask_array") else y
-    if getattr(y, "ndim", 1) != 1:
-        raise ValueError(f"y must be one column; got an array of shape {tuple(y.shape)}.")
-    if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "buif":
-        raise ValueError(f"X must be a Dask array of numbers, rows by features; got {X.dtype} {X.shape}.")
+        # Types that know a missing value would make objects of all columns.
+        gaps = {name: np.float64 for name, dtype in X.dtypes.items() if hasattr(dtype, "na_value")}
+        X = X.astype(gaps).to_dask_array(lengths=True)
+    if X.shape[1] == 0 or X.dtype.kind not in "buif":
+        raise ValueError(
+            f"X must be a Dask array of numbers, rows by features; got {X.dtype} {X.shape}. Convert it, for "
+            "example with X.astype('float32')."
+        )
     settings.sweeps_per_round = given.get("sweeps_per_round", "auto")
     settings.in_blocks = given.get("in_blocks", "auto")
     with connected(given.get("client")) as client:
         if np.isnan(X.shape[0]):
             X = X.compute_chunk_sizes()
-        rows, values, n = known_labels(y, unlabeled, client)
+        rows, arms, classes, n = known_labels(y, unlabeled, client)
         if n != X.shape[0]:
             raise ValueError(f"y must have one entry per row of X, {X.shape[0]}; got {n}.")
-        classes, arms = encode(values, None)
         return fit_known(X, rows, arms, classes, settings, client, given)
 
 
@@ -306,10 +309,10 @@ def fit_known(
     settings.evidence = checked_given(
         settings.evidence, X.shape[0], len(classes), has_rows=True, affinity="nearest_neighbors"
     )
-    if settings.n_neighbors != "auto" and not 1 <= settings.n_neighbors < X.shape[0]:
-        raise ValueError(
-            f"n_neighbors={settings.n_neighbors} must be smaller than the number of rows, {X.shape[0]}."
-        )
+    if X.shape[0] < 2:
+        raise ValueError(f"X must have at least two rows; got {X.shape[0]}.")
+    if settings.n_neighbors != "auto":
+        check_n_neighbors(settings.n_neighbors, X.shape[0], True)
     job = Job(
         client,
         options.get("checkpoint"),
@@ -320,29 +323,39 @@ def fit_known(
     return Fitted(job, outcome, classes, rows, arms, settings)
 
 
-def known_labels(y: Any, unlabeled: Any, client: Any) -> tuple[NDArray[np.int64], NDArray[Any], int]:
-    """The rows that have a label, their labels, and the number of rows; only known labels are sent here."""
-    if not hasattr(y, "__dask_graph__"):
-        y = np.array(y, object) if isinstance(y, list | tuple) else np.asarray(y)
-        rows = np.flatnonzero(is_known(y, unlabeled))
-        labels, n = y[rows], len(y)
-    else:
-        import dask
+def known_labels(
+    y: Any, unlabeled: Any, client: Any
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any], int]:
+    """The rows that have a label, their class numbers, the classes, and the number of rows.
 
-        pick = dask.delayed(_known_in_chunk, pure=False)
-        parts = client.gather(client.compute([pick(chunk, unlabeled) for chunk in y.to_delayed().ravel()]))
-        first = np.concatenate([[0], np.cumsum([size for _, _, size in parts])])
-        rows = np.concatenate([some + start for (some, _, _), start in zip(parts, first)])
-        labels, n = np.concatenate([values for _, values, _ in parts]), int(first[-1])
+    Of a Dask collection only known labels are sent here.
+    """
+    if y is None:
+        raise ValueError(f"fit needs y; pass one label per row, {unlabeled!r} where not known.")
+    if np.prod(getattr(y, "shape", ())[1:]) != 1:
+        raise ValueError(f"y must be one column; got an array of shape {tuple(y.shape)}.")
+    if not hasattr(y, "__dask_graph__"):
+        classes, arms = encode(y, unlabeled)
+        rows, n = np.flatnonzero(arms >= 0), len(arms)
+        return rows, arms[rows], classes, n
+    import dask
+
+    pick, chunks = dask.delayed(_known_in_chunk, pure=False), y.to_delayed()
+    chunks = chunks if isinstance(chunks, list) else chunks.ravel()
+    parts = client.gather(client.compute([pick(chunk, unlabeled) for chunk in chunks]))
+    first = np.concatenate([[0], np.cumsum([size for _, _, size in parts])])
+    rows = np.concatenate([some + start for (some, _, _), start in zip(parts, first)])
     if not len(rows):
         raise ValueError(
-            f"y has no labelled row: all {n} entries are missing or equal to unlabeled={unlabeled!r}; label "
-            "at least one row, or name the marker with unlabeled=."
+            f"y has no labelled row: all {first[-1]} entries are missing or equal to "
+            f"unlabeled={unlabeled!r}; label at least one row, or name the marker with unlabeled=."
         )
-    return rows, labels, n
+    classes, arms = encode(np.concatenate([values for _, values, _ in parts]), unlabeled)
+    # Empty strings are labels of no class.
+    return rows[arms >= 0], arms[arms >= 0], classes, int(first[-1])
 
 
 def _known_in_chunk(chunk: Any, unlabeled: Any) -> tuple[NDArray[np.int64], NDArray[Any], int]:
-    chunk = np.asarray(chunk)
-    rows = np.flatnonzero(is_known(chunk, unlabeled))
-    return rows, chunk[rows], len(chunk)
+    labels = as_array(chunk).ravel()
+    rows = np.flatnonzero(is_known(labels, unlabeled))
+    return rows, labels[rows], len(labels)

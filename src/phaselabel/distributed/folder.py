@@ -6,15 +6,23 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.io.atomic import replacing
 from phaselabel.io.npy import map_array, read_array
+
+
+#: Sets of copies of objects that a process keeps; the one that was longest unused is removed.
+KEPT_COPIES = 8
+
+_choosing = Lock()
 
 
 class Folder:
@@ -30,9 +38,11 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
         # What a loss of power may take is flushed to the disk; a temporary folder ends with the process.
         self._durable = path is not None
+        # A worker outlives the job, and a later one may have other files under the same names.
+        self.token = uuid4().hex
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self.path),), {"_durable": self._durable}
+        return type(self), (str(self.path),), {"_durable": self._durable, "token": self.token}
 
     def __dask_tokenize__(self) -> str:
         return str(self.path)
@@ -92,6 +102,7 @@ class ObjectFolder(Folder):
         self._temporary, self._durable = None, True
         self.path = address.rstrip("/")  # type: ignore[assignment]
         self._files, self._root = file_system(address)
+        self.token = uuid4().hex
 
     def has(self, name: str) -> bool:
         """Whether an object of this name is there."""
@@ -109,7 +120,7 @@ class ObjectFolder(Folder):
         if not mapped:
             content = self._files.cat_file(self._object(name))
             return read_array(io.BytesIO(content), len(content))
-        return _mapped(local_copy(f"{self.path}/{name}"))
+        return _mapped(local_copy(f"{self.path}/{name}", self.token))
 
     def save_facts(self, name: str, facts: Any) -> None:
         """Write what JSON can hold."""
@@ -165,22 +176,27 @@ def file_system(address: str) -> tuple[Any, str]:
     return files, root.rstrip("/")
 
 
-def local_copy(path: str) -> Path:
-    """A path as it is; of an address a copy on the disk of this machine, removed with the process."""
+def local_copy(path: str, token: str) -> Path:
+    """A path as it is; of an address a copy on the disk of this machine, removed with the process at latest.
+
+    Objects are copied once for each ``token``: what is there under another one may be of an earlier day.
+    """
     if not is_address(path):
         return Path(path)
     files, root = file_system(path)
+    with _choosing:  # of two threads that come first at once both would make a folder, and one would vanish
+        home = _copies(token)
     # The end of the name says which format it is.
-    local = Path(_copies().name) / path.replace("/", "_")
+    local = Path(home.name) / path.replace("/", "_")
     if not local.exists():
         with replacing(local, overwrite=True, tidy=False, durable=False) as draft:
             files.get_file(root, str(draft))
     return local
 
 
-@cache
-def _copies() -> "tempfile.TemporaryDirectory[str]":
-    """Copies of objects on the disk of this machine, removed with the process."""
+@lru_cache(KEPT_COPIES)
+def _copies(token: str) -> "tempfile.TemporaryDirectory[str]":
+    """A folder for copies of objects on the disk of this machine."""
     return tempfile.TemporaryDirectory(prefix="phaselabel-objects-")
 
 

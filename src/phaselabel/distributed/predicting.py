@@ -36,6 +36,11 @@ def predict_chunks(model: Any, X: Any, method: Literal["predict", "predict_proba
             raise ValueError(f"X must have rows and features; got an array of shape {X.shape}.")
         X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
         chunks, sizes = X.to_delayed().ravel(), list(X.chunks[0])
+    if X.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but the model was fitted on {model.n_features_in_}; pass the columns "
+            "of the fit."
+        )
     n_classes = len(model.classes_)
     # A label that is not known may be of another type than the classes.
     label = decode(np.array([-1]), model.classes_, model.unlabeled).dtype

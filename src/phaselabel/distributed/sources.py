@@ -59,22 +59,25 @@ class ParquetPart(Part):
     ----------
     groups : tuple of int
         The numbers of the row groups.
+    token : str
+        That of the table; copies of its files are kept under it.
     keys : tuple of (str, pyarrow.Scalar)
         Columns that have one value in the whole file.
     """
 
     groups: tuple[int, ...]
+    token: str
     keys: tuple[tuple[str, Any], ...] = ()
 
     def open(self) -> Table:
         """These rows as a table."""
-        return KeyedTable(ParquetTable(local_copy(self.path), self.groups), self.keys)
+        return KeyedTable(ParquetTable(local_copy(self.path, self.token), self.groups), self.keys)
 
     def whole_groups(self) -> Iterator[pa.Table]:
         """The row groups, one at a time, with all columns."""
         from pyarrow import parquet
 
-        file = parquet.ParquetFile(local_copy(self.path))
+        file = parquet.ParquetFile(local_copy(self.path, self.token))
         for group in self.groups:
             table = file.read_row_group(group)
             for name, value in self.keys:
@@ -304,8 +307,8 @@ class ParquetSource(Source):
     def __init__(self, place: Path | str, files: Sequence[Path | str]) -> None:
         from pyarrow import parquet
 
-        self.path, self.parts = Path(place), []
-        self.names = list(ParquetTable(local_copy(str(files[0]))).names)
+        self.path, self.parts, token = Path(place), [], uuid4().hex
+        self.names = list(ParquetTable(local_copy(str(files[0]), token)).names)
         keys = _folder_keys([str(file).removeprefix(str(place)) for file in files], self.names)
         self.names += [name for name, _ in keys[0]]
         first, stored = 0, self.names[: len(self.names) - len(keys[0])]
@@ -317,7 +320,7 @@ class ParquetSource(Source):
                     raise ValueError(f"{names[0]} has no column {missing[0]!r}, which {names[1]} has.")
                 for groups, rows in _grouped(opened.metadata):
                     where = file if isinstance(file, str) else str(file.absolute())
-                    self.parts.append(ParquetPart(first, rows, where, groups, folders))
+                    self.parts.append(ParquetPart(first, rows, where, groups, token, folders))
                     first += rows
         if not self.parts:
             raise ValueError(f"{self.path.name} has no rows; there is nothing to label.")

@@ -18,6 +18,11 @@ def fit_on_dask(model: Any, X: Any, y: Any) -> None:
     """Fit a classifier to a Dask array on its cluster; called by ``fit``."""
     from phaselabel.distributed.fitting import fit
 
+    if len(shape := getattr(X, "shape", ())) != 2:
+        raise ValueError(
+            f"X must be a Dask array or data frame of rows and features; got {type(X).__name__} of "
+            f"{len(shape)} dimensions."
+        )
     learn(model, X, fit(X, y, settings_of(model, X), model.unlabeled, model.dask_options))
 
 

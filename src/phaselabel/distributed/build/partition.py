@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -135,10 +136,11 @@ class Partition:
         fetch = dask.delayed(_read_chunk, name=f"phaselabel-read-{pattern.split('/')[0]}", pure=False)
         dtype = np.dtype(dtype)
         sizes = self.counts.sum(axis=1)
-        name = f"phaselabel-{pattern.split('/')[0]}"
+        # Two results of one key would be one and the same, on the cluster and in one call of dask.compute.
+        name = f"phaselabel-{pattern.split('/')[0]}-{uuid4().hex[:8]}"
         parts = [
             da.from_delayed(
-                fetch(self, chunk, pattern, dtype, read, rest, dask_key_name=f"{name}-{id(self):x}-{chunk}"),
+                fetch(self, chunk, pattern, dtype, read, rest, dask_key_name=f"{name}-{chunk}"),
                 (int(sizes[chunk]),),
                 dtype,
             )

@@ -10,7 +10,7 @@ from phaselabel.distributed.build.partition import Partition
 from phaselabel.graph import Neighbors
 from phaselabel.graph.neighbor_search import NeighborSearch
 
-#: The index of the job that this worker searches for, by the folder of the job.
+#: The index of the job that this worker searches for, by the token of its folder.
 _kept: dict[str, "WholeSearch"] = {}
 
 
@@ -24,7 +24,7 @@ class WholeSearch:
     @classmethod
     def of(cls, partition: Partition, k: int, metric: str, recall: float, budget: float) -> "WholeSearch":
         """The index of a job, made by the first task of a worker that needs it."""
-        name = str(partition.folder.path)
+        name = partition.folder.token
         if name not in _kept:
             _kept.clear()  # a job that ended by an error left its own
             cells = np.flatnonzero(partition.counts.sum(axis=0))
