@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import phaselabel as pl
 from clusters import blobs, cluster_of, local_flow, overlapping
+from phaselabel.distributed.build import plan
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import HUB
 from phaselabel.few_labels.solve import Problem, solve
@@ -168,6 +169,27 @@ def test_a_metric_without_centres(client):
     assert abs(difference).max() < 1e-6
     assert model._fitted.outcome.graph.partition.n_blocks == 4
     assert model.predict(X[:5] + 0.01).shape == (5,)
+
+
+@pytest.mark.parametrize("in_blocks", ["auto", True])
+def test_rows_of_a_class_without_a_label_are_found(client, monkeypatch, in_blocks):
+    monkeypatch.setattr(plan, "MIN_ROWS_FOR_CELLS", 500)
+    rng = np.random.default_rng(1)
+    y = np.arange(1_200) % 4
+    X = (rng.normal(size=(1_200, 3)) + 5 * np.eye(4, 3, -1)[y]).astype(np.float32)
+    labels = np.where(y == 3, -1, pl.datasets.sample_labels(y, 8, random_state=0))
+    local = pl.GinzburgLandauClassifier(10, evidence=None).fit(X, labels)
+    options = {"client": client, "in_blocks": in_blocks}
+    model = pl.GinzburgLandauClassifier(10, evidence=None, abstain_below=0.6, dask_options=options)
+    model.fit(da.from_array(X, chunks=(300, -1)), labels)
+    assert model._fitted.outcome.in_blocks is (in_blocks is True)
+    assert model._fitted.outcome.graph.n_cut > 0
+    np.testing.assert_array_equal(model.novel_.compute(), local.novel_)
+    assert local.novel_.sum() > 250
+    assert "rows look like none of the labelled ones" in model.remarks_[0]
+    assert model.confidence_.compute()[local.novel_].max() <= 0.5
+    assert (model.transduction_.compute()[local.novel_] == -1).all()
+    np.testing.assert_array_equal(model.gathered().novel_, local.novel_)
 
 
 def test_given_class_sizes_by_name(client):

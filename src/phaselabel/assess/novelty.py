@@ -50,34 +50,51 @@ def far_rows(graph: Graph, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
     """
     known = np.flatnonzero(labels >= 0)
     nowhere = np.zeros(len(labels), bool)
-    if len(known) < FEWEST_LABELS or len(known) == len(labels):
+    if not says_something(len(known), len(labels)):
         return nowhere
-    turn = np.random.default_rng(0).permutation(len(known)) % TURNS
-    hidden = np.empty(len(known))
+    turn, hidden = turns(len(known)), np.empty(len(known))
     for t in range(TURNS):
         shown = known[turn != t]
         hidden[turn == t] = labels_near(graph, shown, len(shown))[known[turn == t]]
-    remotest = max(float(hidden.min()), 1e-6)
-    far = labels_near(graph, known, len(known)) < remotest * np.exp(-MARGIN)
-    far &= (labels < 0) & ~_missed_by_chance(graph, known)
-    return far if far.sum() >= max(LEAST_ROWS, LEAST_SHARE * len(labels)) else nowhere
-
-
-def _missed_by_chance(graph: Graph, known: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """The rows of components that have no label, and are so small that chance explains it."""
+    far = labels_near(graph, known, len(known)) < fewest_visits(hidden)
     component = np.asarray(graph.components)
-    sizes = np.bincount(component)
-    small = sizes * len(known) <= EXPECTED_LABELS * len(component)
-    small[component[known]] = False
-    return np.asarray(small[component])
+    small = missed_by_chance(np.bincount(component), component[known])
+    far &= (labels < 0) & ~small[component]
+    return far if is_group(int(far.sum()), len(labels)) else nowhere
 
 
-def novelty_remark(far: NDArray[np.bool_] | None) -> list[str]:
-    """A sentence about far rows, where there are any."""
-    if far is None or not far.any():
+def says_something(n_known: int, n_rows: int) -> bool:
+    """Whether so many labels tell anything about the other rows."""
+    return FEWEST_LABELS <= n_known < n_rows
+
+
+def turns(n_known: int) -> NDArray[np.int64]:
+    """The turn in which each label is hidden."""
+    return np.random.default_rng(0).permutation(n_known) % TURNS
+
+
+def fewest_visits(hidden: NDArray[np.floating]) -> np.float64:
+    """Rows with fewer visits than this are far, by those of the labels while they were hidden."""
+    return np.float64(max(float(hidden.min()), 1e-6) * np.exp(-MARGIN))
+
+
+def missed_by_chance(sizes: NDArray[np.integer], known: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Which components have no label, and are so small that chance explains it; ``known`` is each label's."""
+    small = sizes * len(known) <= EXPECTED_LABELS * sizes.sum()
+    small[known] = False
+    return np.asarray(small)
+
+
+def is_group(n_far: int, n_rows: int) -> bool:
+    """Whether so many far rows may be a class."""
+    return n_far >= max(LEAST_ROWS, LEAST_SHARE * n_rows)
+
+
+def novelty_remark(n_far: int, first: int) -> list[str]:
+    """A sentence about far rows, where there are any; ``first`` is the first of them."""
+    if not n_far:
         return []
-    first = int(np.flatnonzero(far)[0])
     return [
-        f"Some {int(far.sum()):,} rows look like none of the labelled ones (row {first} is the first): a "
+        f"Some {n_far:,} rows look like none of the labelled ones (row {first} is the first): a "
         "class may have no label yet. Their confidence is lowered; label a few of them (query names some)."
     ]

@@ -21,6 +21,12 @@ REGION_STEPS = 10
 #: A walk from a label has at most this many steps on average; so has one from a candidate.
 LONGEST_WALK = 200
 
+#: The residual at which walks end, beside their sources.
+WALK_TOLERANCE = 1e-2
+
+#: Iterations at the most until then.
+WALK_STEPS = 200
+
 
 @dataclass(frozen=True, eq=False)
 class Support:
@@ -108,7 +114,7 @@ def choose_queries(
     closed[chosen] = True
     while len(chosen) < n:
         source = (graph.degrees * (1 - now.backing)).astype(np.float32)[:, None]
-        gain = solve_damped(graph, source, 1 / LONGEST_WALK, tol=1e-2)[:, 0]
+        gain = solve_damped(graph, source, 1 / LONGEST_WALK, tol=WALK_TOLERANCE)[:, 0]
         gain[closed] = -1
         chosen.append(int(gain.argmax()))
         closed[chosen[-1]] = True
@@ -138,11 +144,16 @@ def _region_votes(graph: Graph, arm: NDArray[np.integer], n_classes: int) -> NDA
 
 def labels_near(graph: Graph, rows: NDArray[np.intp], n_known: int) -> NDArray[np.float32]:
     """How often walks from some labelled rows visit every row; 1 on average if they are all the labels."""
-    damping = max(n_known / graph.n_vertices, 1 / LONGEST_WALK)
+    damping, share = walk_settings(n_known, graph.n_vertices)
     source = np.zeros((graph.n_vertices, 1), np.float32)
     source[rows, 0] = graph.degrees[rows]
-    share = damping * graph.n_vertices / max(n_known, 1)
-    return share * solve_damped(graph, source, damping, tol=1e-2)[:, 0]
+    return share * solve_damped(graph, source, damping, tol=WALK_TOLERANCE, max_iter=WALK_STEPS)[:, 0]
+
+
+def walk_settings(n_known: int, n_rows: int) -> tuple[float, float]:
+    """How much walks from so many labels are damped, and the factor of their visits."""
+    damping = max(n_known / n_rows, 1 / LONGEST_WALK)
+    return damping, damping * n_rows / max(n_known, 1)
 
 
 def _one_per_component(graph: Graph, closed: NDArray[np.bool_]) -> list[int]:

@@ -286,8 +286,9 @@ def _label(console: Console, plan: TablePlan, out: Path, arguments: argparse.Nam
         reached = model.solution_.arm >= 0
         if arguments.abstain_below is not None:
             reached = reached & (confidence >= arguments.abstain_below)
+        novel = model.novel_ if model.novel_.any() else None
         added = tables.found_columns(
-            plan.name, model.transduction_, confidence, reached, plan.labels.type, model.novel_
+            plan.name, model.transduction_, confidence, reached, plan.labels.type, novel
         )
         tables.write_table(plan.table, added, out, overwrite=arguments.force)
     held = keep(console, model, X, plan, arguments)

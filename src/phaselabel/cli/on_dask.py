@@ -224,7 +224,7 @@ def _write(
     import dask
 
     from phaselabel.distributed.sources import write_part
-    from phaselabel.io.tables import found_names
+    from phaselabel.io.tables import found_names, novel_name
 
     below, confidence = arguments.abstain_below, fitted.confidence(client)
     reached = fitted.outcome.solution.arm >= 0
@@ -233,9 +233,12 @@ def _write(
     some_without = fitted.n_unreached or below is not None
     as_text = kind != ".parquet" and some_without and fitted.classes.dtype.kind == "U"
     answers = [fitted.decoded("" if as_text else None, below, client), confidence.round(4), reached]
+    names = found_names(plan.name)
+    if fitted.outcome.far[0]:
+        answers, names = [*answers, fitted.novel], [*names, novel_name(plan.name)]
     with console.stage("writing"), _draft(arguments.out, arguments.force, plan.name, kind) as folder:
         if kind == ".zarr":
-            for name, answer in zip(found_names(plan.name), answers):
+            for name, answer in zip(names, answers):
                 answer.to_zarr(folder, component=name)
             return
         # A Parquet answer is written beside the rows it is about, so it is cut where the rows are.

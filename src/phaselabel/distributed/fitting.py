@@ -23,6 +23,7 @@ from phaselabel.distributed.cluster import connected
 from phaselabel.distributed.job import Job, Outcome, Settings
 from phaselabel.distributed.run.checkpointed_rows import state_pattern
 from phaselabel.distributed.run.one_worker import local_rows, needed_bytes, with_tables
+from phaselabel.distributed.run.opinion_files import NOVEL
 from phaselabel.distributed.run.remote_rows import check_sweeps_per_round
 from phaselabel.evidence.given import checked_given
 from phaselabel.evidence.opinion import Opinion
@@ -61,6 +62,8 @@ class Gathered:
         How votes turn into probabilities, if that was computed.
     opinion : Opinion or None
         With evidence what experts believe.
+    novel : ndarray of bool
+        The rows that look like none of the labelled ones.
     """
 
     points: NDArray[Any]
@@ -69,7 +72,8 @@ class Gathered:
     labels: NDArray[np.int32]
     solution: Solution
     calibration: Calibration | None
-    opinion: Opinion | None = None
+    opinion: Opinion | None
+    novel: NDArray[np.bool_]
 
 
 class Fitted:
@@ -112,6 +116,16 @@ class Fitted:
     def n_unreached(self) -> int:
         """The number of rows that no label reaches."""
         return self.n_rows - int(self.outcome.class_sizes.sum())
+
+    @property
+    def novel(self) -> Any:
+        """Whether each row looks like none of the labelled ones."""
+        if self.outcome.far[0]:
+            return self.outcome.graph.partition.as_dask_array(NOVEL, bool)
+        import dask.array as da
+
+        arm: Any = self.outcome.solution.arm
+        return da.zeros(arm.shape, bool, chunks=arm.chunks)
 
     def confidence(self, client: Any = None) -> Any:
         """The probability that each label is right, computed at the first call."""
@@ -166,15 +180,18 @@ class Fitted:
         solution = replace(self.outcome.solution, arm=state.arm, height=state.height)
         opinion, scale = self.outcome.opinion, self._settings.scale_neighbor
         opinion = None if opinion is None else with_tables(partition, opinion)
+        novel = np.zeros(partition.n_rows, bool)
+        if self.outcome.far[0]:
+            novel = gather_rows(partition, NOVEL, bool)
         if opinion is not None and not self.outcome.in_blocks:
             neighbors = nearest(gather_neighbors(partition), int(opinion.choice.graph))
             return Gathered(
                 local_rows(partition), local_scales(neighbors, scale), similarity_graph(neighbors, scale),
-                labels, solution, None, opinion,
+                labels, solution, None, opinion, novel,
             )  # fmt: skip
         return Gathered(
             local_rows(partition), gather_rows(partition, TAU, np.float64), gather_graph(partition),
-            labels, solution, self.outcome.calibration, opinion,
+            labels, solution, self.outcome.calibration, opinion, novel,
         )  # fmt: skip
 
     def __repr__(self) -> str:

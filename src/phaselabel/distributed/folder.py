@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from phaselabel.io.atomic import replacing
 from phaselabel.io.npy import map_array, read_array
 
-
 #: Sets of copies of objects that a process keeps; the one that was longest unused is removed.
 KEPT_COPIES = 8
 

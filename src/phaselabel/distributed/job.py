@@ -25,6 +25,7 @@ from phaselabel.distributed.cluster import on_this_machine
 from phaselabel.distributed.folder import open_folder
 from phaselabel.distributed.run.actor_group import ActorGroup
 from phaselabel.distributed.run.block_actor import BlockActor
+from phaselabel.distributed.run.blocked_novelty import far_rows_in_blocks
 from phaselabel.distributed.run.blocked_opinion import opinion_in_blocks
 from phaselabel.distributed.run.checkpointed_rows import CheckpointedRows, state_pattern
 from phaselabel.distributed.run.confidence import believed_confidence, voted_confidence
@@ -111,6 +112,8 @@ class Outcome:
         The neighbours of a row in the graph of the flow.
     opinion : Opinion, optional
         With evidence what experts believe; its tables are in the files of the blocks.
+    far : (int, int)
+        The number of rows that look like none of the labelled ones, and the first of them.
     confidence, calibration
         The probability that each label is right, and how votes turn into it, once computed.
     """
@@ -125,6 +128,7 @@ class Outcome:
     in_blocks: bool = True
     n_neighbors: int = USUAL_RUNG
     opinion: Opinion | None = None
+    far: tuple[int, int] = (0, -1)
     confidence: Any = None
     calibration: Calibration | None = None
 
@@ -200,7 +204,7 @@ class Job:
             )
             return Outcome(
                 graph, local.solution, local.class_sizes, [], 1, remarks=local.remarks, in_blocks=False,
-                n_neighbors=_chosen(local.opinion, settings), opinion=local.opinion,
+                n_neighbors=_chosen(local.opinion, settings), opinion=local.opinion, far=local.far,
             )  # fmt: skip
         opinion = None
         if believing:
@@ -213,13 +217,22 @@ class Job:
                 )
             settings = replace(settings, policy=EVIDENCE)
         known = self._known_labels(graph.partition, rows, arms, settings.fidelity)
+        far = self._far_rows(graph, known, n_classes)
         with self._actors(graph, n_classes) as actors:
             blocks = RemoteRows(actors, settings.sweeps_per_round, None if opinion is None else opinion.voice)
             solution, sizes = self._solve(blocks, graph.partition, known, n_classes, settings, "flow")
         return Outcome(
             graph, solution, sizes, blocks.rounds, blocks.sweeps_per_round, actors.losses,
-            n_neighbors=_chosen(None, settings), opinion=opinion,
+            n_neighbors=_chosen(None, settings), opinion=opinion, far=far,
         )  # fmt: skip
+
+    def _far_rows(self, graph: BlockedGraph, known: KnownLabels, n_classes: int) -> tuple[int, int]:
+        """The number of rows that look like none of the labelled ones, and the first of them."""
+        trusted = known.only(np.flatnonzero(known.fidelity > 0))
+        with self._actors(graph, n_classes, PropagationActor) as actors:
+            return actors.repeated(
+                lambda: far_rows_in_blocks(actors, graph.partition, trusted.blocks, trusted.positions)
+            )
 
     def _worker_for(self, graph: BlockedGraph, n_classes: int, settings: Settings) -> str | None:
         """The worker that solves the whole problem; None where it is solved in blocks."""
@@ -341,9 +354,10 @@ class Job:
         """Calibrate votes on labels that a second flow does not see; then the confidence of every row."""
         self._tasks.client = client
         partition, states = outcome.graph.partition, state_pattern("flow", outcome.solution.n_iter)
+        some_far = outcome.far[0] > 0
         if outcome.opinion is not None:
             outcome.confidence = partition.as_dask_array(
-                CONFIDENCE, np.float64, believed_confidence, states, n_classes, rows, arms
+                CONFIDENCE, np.float64, believed_confidence, states, n_classes, rows, arms, some_far
             )
             return
         if outcome.in_blocks:
@@ -355,7 +369,7 @@ class Job:
             calibration = calibrate_on_one_worker(self._tasks, partition, problem, states, SHARES, worker)
         outcome.calibration = calibration
         outcome.confidence = partition.as_dask_array(
-            SHARES, np.float64, voted_confidence, states, calibration, n_classes, rows, arms
+            SHARES, np.float64, voted_confidence, states, calibration, n_classes, rows, arms, some_far
         )
 
     def _calibrate_in_blocks(

@@ -38,8 +38,8 @@ def predict_chunks(model: Any, X: Any, method: Literal["predict", "predict_proba
         chunks, sizes = X.to_delayed().ravel(), list(X.chunks[0])
     if X.shape[1] != model.n_features_in_:
         raise ValueError(
-            f"X has {X.shape[1]} features, but the model was fitted on {model.n_features_in_}; pass the columns "
-            "of the fit."
+            f"X has {X.shape[1]} features, but the model was fitted on {model.n_features_in_}; pass the "
+            "columns of the fit."
         )
     n_classes = len(model.classes_)
     # A label that is not known may be of another type than the classes.

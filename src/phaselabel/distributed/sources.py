@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from phaselabel.distributed.folder import file_system, is_address, local_copy
-from phaselabel.io.tables import ArrayTable, ParquetTable, Table, found_columns, found_names
+from phaselabel.io.tables import ArrayTable, ParquetTable, Table, found_columns, found_names, novel_name
 from phaselabel.io.tables.columnar import arrays_of
 from phaselabel.io.tables.table import listed
 
@@ -401,7 +401,7 @@ def is_answer(folder: Path, name: str, kind: str) -> bool:
     name, kind : str
         What the labels are called, and the format of the files.
     """
-    columns = "|".join(map(re.escape, found_names(name)))
+    columns = "|".join(map(re.escape, [*found_names(name), novel_name(name)]))
     patterns = {
         ".npy": rf"({columns})-\d{{6}}\.npy",
         ".parquet": r"part-\d{6}\.parquet",
@@ -428,6 +428,7 @@ def write_part(
     predicted: NDArray[Any],
     confidence: NDArray[np.float64],
     reached: NDArray[np.bool_],
+    novel: NDArray[np.bool_] | None = None,
 ) -> int:
     """Write one part of the answer to a file of its own.
 
@@ -443,8 +444,8 @@ def write_part(
         The type of the labels.
     beside : Part, optional
         The rows that the answer is written beside, in Parquet.
-    predicted, confidence, reached : ndarray
-        The answer.
+    predicted, confidence, reached, novel : ndarray
+        The answer; without ``novel`` there is no column for it.
 
     Returns
     -------
@@ -453,7 +454,8 @@ def write_part(
     """
     if is_address(folder):
         with TemporaryDirectory(prefix="phaselabel-") as draft:
-            done = write_part(draft, kind, number, name, label_type, beside, predicted, confidence, reached)
+            answer = predicted, confidence, reached, novel
+            done = write_part(draft, kind, number, name, label_type, beside, *answer)
             files, root = file_system(folder)
             for file in sorted(Path(draft).iterdir()):
                 files.makedirs(root, exist_ok=True)
@@ -461,13 +463,16 @@ def write_part(
         return done
     target = Path(folder)
     if kind == ".npy":
-        for column, answer in zip(found_names(name), (predicted, confidence, reached)):
-            plain = answer.astype(str) if answer.dtype == object else answer
+        columns = dict(zip(found_names(name), (predicted, confidence, reached)))
+        for column, values in (
+            columns.items() if novel is None else {**columns, novel_name(name): novel}.items()
+        ):
+            plain = values.astype(str) if values.dtype == object else values
             np.save(target / f"{column}-{number:06d}.npy", plain, allow_pickle=False)
         return len(reached)
     from pyarrow import parquet
 
-    found = pa.table(found_columns(name, predicted, confidence, reached, label_type))
+    found = pa.table(found_columns(name, predicted, confidence, reached, label_type, novel))
     path = target / f"part-{number:06d}.parquet"
     if not isinstance(beside, ParquetPart):
         parquet.write_table(found, path)

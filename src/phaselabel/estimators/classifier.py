@@ -115,7 +115,8 @@ class GinzburgLandauClassifier(FittedClassifier):
     suspect_labels_ : ndarray of int
         Rows whose given label is probably wrong, by labels held back, the surest first.
     novel_ : ndarray of bool, shape (n_samples,), or None
-        Rows far from every label, that look like none of the labelled classes; None after a fit on Dask.
+        Rows far from every label, that look like none of the labelled classes; None in a model that an
+        earlier version saved.
     label_distributions_ : ndarray of shape (n_samples, K)
         Class probabilities of the fitted rows.
     energy_ : structured ndarray

@@ -60,7 +60,7 @@ class FittedClassifier(GraphClassifier):
             loud = self._fitted.outcome.remarks + loud
         elif self.choice_ is None:
             loud = remarks(self.graph_, self._labels, self.solution_) + loud
-        loud += novelty_remark(self.novel_)
+        loud += novelty_remark(*self._far())
         quiet = [] if self.choice_ is None else advice(self.choice_.figures)
         if self.choice_ is not None:
             # The lower ends of class_size_intervals_, without the table of all probabilities.
@@ -68,6 +68,13 @@ class FittedClassifier(GraphClassifier):
             quiet += doubts(self.class_sizes_, sure / max(n_reached, 1), names)
         self.remarks_ = loud + quiet
         return loud
+
+    def _far(self) -> tuple[int, int]:
+        """The number of rows that look like none of the labelled ones, and the first of them."""
+        if self._fitted is not None:
+            return self._fitted.outcome.far
+        far = np.zeros(0, bool) if self.novel_ is None else self.novel_
+        return int(far.sum()), int(far.argmax()) if len(far) else -1
 
     def _sure_sizes(self) -> tuple[NDArray[np.float64], int]:
         """The confidence of every class's rows, added up, and the number of rows that have a class."""

@@ -65,7 +65,7 @@ def learn(model: Any, X: Any, fitted: Any) -> None:
     opinion = fitted.outcome.opinion
     model._believed, model.choice_ = None, None if opinion is None else opinion.choice
     model.n_neighbors_ = fitted.n_neighbors
-    model.novel_ = None
+    model.novel_ = fitted.novel
     model.transduction_ = fitted.decoded(model.unlabeled, model.abstain_below, model._client)
     model._warn(fitted.n_unreached, fitted.n_rows, stacklevel=5)
     if loud := model._judge():
@@ -82,7 +82,7 @@ def gathered(model: Any) -> Any:
     copy._tau, copy.neighbor_recall_ = parts.tau, model.neighbor_recall_
     copy._believed, copy.choice_ = parts.opinion, model.choice_
     copy.n_neighbors_ = model.n_neighbors_
-    copy.novel_ = None
+    copy.novel_ = parts.novel
     copy._calibrated = [] if parts.calibration is None else [parts.calibration]
     copy.n_features_in_, copy.remarks_ = model.n_features_in_, model.remarks_
     if hasattr(model, "feature_names_in_"):

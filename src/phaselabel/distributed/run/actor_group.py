@@ -3,9 +3,9 @@
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed import Client, Future, KilledWorker
 
@@ -15,6 +15,8 @@ from phaselabel.distributed.run.peer_actor import PeerActor
 from phaselabel.distributed.tasks import NO_WORKER, StallTimeout
 
 log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 #: Seconds without an answer after which the worker of a block is looked at.
 ANSWER_SECONDS = 2.0
@@ -108,16 +110,18 @@ class ActorGroup:
             self._interrupt(calls)
             raise WorkerLost(str(error)) from error
 
-    def call_in_turn(self, *calls: tuple[Any, ...]) -> None:
-        """Make several calls, from the first one again whenever a worker is lost."""
+    def repeated(self, work: Callable[[], Result]) -> Result:
+        """Do some work, from its beginning again whenever a worker is lost."""
         for _ in range(MAX_LOSSES_IN_A_ROW):
             try:
-                for method, *shared in calls:
-                    self.call(method, *shared)
-                return
+                return work()
             except WorkerLost:
                 self.replace_lost()
         raise RuntimeError(TOO_MANY_LOSSES)
+
+    def call_in_turn(self, *calls: tuple[Any, ...]) -> None:
+        """Make several calls, from the first one again whenever a worker is lost."""
+        self.repeated(lambda: [self.call(method, *shared) for method, *shared in calls])
 
     def replace_lost(self) -> None:
         """Make the blocks of lost workers again, on the workers that are left."""

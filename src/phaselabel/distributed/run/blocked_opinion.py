@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from threadpoolctl import threadpool_limits
 
 from phaselabel.distributed.build.gather import scatter_rows
@@ -16,12 +14,8 @@ from phaselabel.distributed.build.partition import Partition, order_file
 from phaselabel.distributed.build.row_cells import points_file
 from phaselabel.distributed.build.row_files import load_rows, stacked
 from phaselabel.distributed.build.sharpening import SHARP
-from phaselabel.distributed.run.actor_group import (
-    MAX_LOSSES_IN_A_ROW,
-    TOO_MANY_LOSSES,
-    ActorGroup,
-    WorkerLost,
-)
+from phaselabel.distributed.run.actor_group import ActorGroup
+from phaselabel.distributed.run.blocked_system import BlockedSystem
 from phaselabel.distributed.run.one_worker import LocalProblem, as_local, without_tables
 from phaselabel.distributed.run.opinion_files import GIVEN
 from phaselabel.distributed.run.spread_expert import SpreadOnOneWorker
@@ -75,32 +69,25 @@ def opinion_in_blocks(
     model = None if isinstance(evidence, str) else evidence[some] if given else evidence
     if given:
         scatter_rows(partition, GIVEN, evidence)
-    place = partition.locate(_ids(tasks, partition, some))
+    place = partition.locate(ids_of(tasks, partition, some))
     spread = spreader and SpreadOnOneWorker(tasks, partition, folds, some, problem.sizes, spreader)
     spreads = [spread.expert(graph)] if spread else []
-    for _ in range(MAX_LOSSES_IN_A_ROW):
-        try:
-            walks = _Walks(actors, partition, folds, *place, graph)
-            # The products are small, and threads of BLAS would go on spinning beside the kernels' own.
-            with threadpool_limits(1, user_api="blas"):
-                rows = RowExperts(X, folds, model, survey)
-                opinion = pool_opinion(
-                    rows,
-                    [*walks.experts()[: affordable_walks(*size)], *spreads],
-                    folds,
-                    problem.sizes,
-                    [graph],
-                    usual=graph,
-                )
-            opinion = replace(opinion, hidden_rows=some[opinion.hidden_rows])
-            actors.call("write_opinion", partition, without_tables(opinion))
-            return without_tables(opinion)
-        except WorkerLost:
-            actors.replace_lost()
-    raise RuntimeError(TOO_MANY_LOSSES)
+
+    def asked() -> Opinion:
+        walks = _Walks(actors, partition, folds, *place, graph)
+        experts = [*walks.experts()[: affordable_walks(*size)], *spreads]
+        # The products are small, and threads of BLAS would go on spinning beside the kernels' own.
+        with threadpool_limits(1, user_api="blas"):
+            rows = RowExperts(X, folds, model, survey)
+            opinion = pool_opinion(rows, experts, folds, problem.sizes, [graph], usual=graph)
+        opinion = without_tables(replace(opinion, hidden_rows=some[opinion.hidden_rows]))
+        actors.call("write_opinion", partition, opinion)
+        return opinion
+
+    return actors.repeated(asked)
 
 
-class _Walks:
+class _Walks(BlockedSystem):
     """The experts that ask the graph: each solves a linear system over all blocks."""
 
     def __init__(
@@ -112,9 +99,9 @@ class _Walks:
         positions: NDArray[np.int64],
         graph: str,
     ) -> None:
-        self._actors, self._partition, self._folds, self._graph = actors, partition, folds, graph
+        super().__init__(actors, ("", SHARP))
+        self._partition, self._folds, self._graph = partition, folds, graph
         self._blocks, self._positions = blocks, positions
-        self._volumes = self._number_components()
 
     def experts(self) -> list[Expert]:
         """Two kinds of walks; those of the last turn are kept by the blocks."""
@@ -146,7 +133,7 @@ class _Walks:
     def _harmonic(self, turn: int) -> None:
         labels = self._folds.labels[self._folds.shown_rows(turn)]
         self._actors.call("begin_harmonic", each=self._shown(turn, labels))
-        square = self._sum("first_harmonic", DAMPING)
+        square = self.sum("first_harmonic", DAMPING)
         conjugate_gradients(self, square, HARMONIC_GOAL * square, HARMONIC_STEPS)
         self._actors.call("end_harmonic")
 
@@ -154,52 +141,10 @@ class _Walks:
         rows, n = self._folds.shown_rows(turn), self._partition.n_rows
         _, values = sources(self._folds.shown(turn), self._folds.n_classes)
         damping, each = len(rows) / n, self._shown(turn, values)
-        volume = self._volumes[SHARP][:, None]
-        inflow = np.sum(self._actors.call("inflow", len(volume), each=each), axis=0)
-        means = np.divide(inflow, damping * volume, out=np.zeros_like(inflow), where=volume > 0)
-        parts = self._actors.call("begin_poisson", damping, means.astype(np.float32), each=each)
-        square, goal = (np.sum([part[i] for part in parts], axis=0) for i in (0, 1))
-        conjugate_gradients(self, square, POISSON_GOAL * goal, POISSON_STEPS)
+        inflow = np.sum(self._actors.call("inflow", self.n_components, each=each), axis=0)
+        self._solve("begin_poisson", each, SHARP, inflow, damping, POISSON_GOAL, POISSON_STEPS)
         some = np.concatenate(self._actors.call("end_poisson", max(1, n // SCALE_ROWS)))
         self._actors.call("read_poisson", float(np.median(some)), STEEPNESS)
-
-    # -- the steps of conjugate gradients, each made by all blocks
-
-    def curvature(self) -> NDArray[np.float64]:
-        """Multiply the direction by the system; return their product, column by column."""
-        return self._sum("curvature")
-
-    def advance(self, rate: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Go along the direction; return the square of the residual."""
-        return self._sum("advance", rate)
-
-    def turn(self, ratio: NDArray[np.float32]) -> None:
-        """Take the next direction."""
-        self._actors.call("turn", ratio)
-
-    def _sum(self, method: str, *arguments: Any) -> NDArray[np.float64]:
-        return np.asarray(np.sum(self._actors.call(method, *arguments), axis=0))
-
-    def _number_components(self) -> dict[str, NDArray[np.float64]]:
-        """Number the components of the whole graph; return the volume of each, plain and sharpened."""
-        counts, read = zip(*self._actors.call("local_components"))
-        first = np.concatenate([[0], np.cumsum(counts)])
-        touching = self._actors.call("boundary_components")
-        ends: list[list[NDArray[np.int64]]] = [[], []]
-        for block, listed in enumerate(read):
-            for peer, parts in listed:
-                # The rows that a peer reads here are its boundary, in the same order.
-                ends[0].append(parts + first[block])
-                ends[1].append(touching[peer][block][0] + first[peer])
-        heads, tails = (np.concatenate([*end, np.zeros(0, np.int64)]) for end in ends)
-        joined = sparse.coo_array((np.ones(len(heads), np.int8), (heads, tails)), shape=(first[-1],) * 2)
-        n, number = connected_components(joined.tocsr(), directed=False)
-        each = [(number[a:b].astype(np.int64),) for a, b in pairwise(first)]
-        parts = self._actors.call("set_components", each=each)
-        return {
-            prefix: np.sum([np.pad(p[prefix], (0, n - len(p[prefix]))) for p in parts], axis=0)
-            for prefix in ("", SHARP)
-        }
 
 
 def _sample(n_rows: int, known: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -222,7 +167,8 @@ def _by_chunk(partition: Partition, rows: NDArray[np.int64]) -> list[tuple[int, 
     ]
 
 
-def _ids(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def ids_of(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids of some rows, given in order."""
     calls = [(partition, chunk, here) for chunk, here in _by_chunk(partition, rows)]
     return np.concatenate(tasks.run("labels", Partition.ids_in, calls))
 

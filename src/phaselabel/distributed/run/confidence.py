@@ -5,7 +5,9 @@ from numpy.typing import NDArray
 
 from phaselabel._kernels.flow import STATE
 from phaselabel.assess.calibration import Calibration, confidence
+from phaselabel.assess.novelty import DOUBT
 from phaselabel.distributed.build.partition import Partition
+from phaselabel.distributed.run.opinion_files import NOVEL
 
 
 def believed_confidence(
@@ -16,11 +18,19 @@ def believed_confidence(
     n_classes: int,
     rows: NDArray[np.int64],
     arms: NDArray[np.int32],
+    some_far: bool,
 ) -> NDArray[np.float64]:
     """The confidence of a chunk's labels: what experts believe of the class of each row."""
     arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
     believed = partition.gather(chunk, tables, np.float32)[np.arange(len(arm)), arm].astype(np.float64)
-    return confidence(believed, arm, agrees, None, n_classes)
+    return _doubted(confidence(believed, arm, agrees, None, n_classes), partition, chunk, some_far)
+
+
+def _doubted(
+    sure: NDArray[np.float64], partition: Partition, chunk: int, some_far: bool
+) -> NDArray[np.float64]:
+    """Confidence, lowered where rows look like none of the labelled ones."""
+    return np.where(partition.gather(chunk, NOVEL, bool), DOUBT * sure, sure) if some_far else sure
 
 
 def _arms_and_agreement(
@@ -45,8 +55,9 @@ def voted_confidence(
     n_classes: int,
     rows: NDArray[np.int64],
     arms: NDArray[np.int32],
+    some_far: bool,
 ) -> NDArray[np.float64]:
     """The probability that each label of a chunk is right; 0 where a row has no class."""
     share = partition.gather(chunk, shares, np.float64)
     arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
-    return confidence(share, arm, agrees, calibration, n_classes)
+    return _doubted(confidence(share, arm, agrees, calibration, n_classes), partition, chunk, some_far)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from phaselabel._kernels.flow import STATE
 from phaselabel.assess.calibration import Calibration
 from phaselabel.assess.hidden import calibration_from_hidden
+from phaselabel.assess.novelty import far_rows
 from phaselabel.distributed.build.gather import (
     gather_graph,
     gather_neighbors,
@@ -22,7 +23,7 @@ from phaselabel.distributed.build.gather import (
 )
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.run.checkpointed_rows import read_field, state_pattern
-from phaselabel.distributed.run.opinion_files import CONFIDENCE, GRAPH_LOGITS, PROBABILITIES
+from phaselabel.distributed.run.opinion_files import CONFIDENCE, GRAPH_LOGITS, NOVEL, PROBABILITIES
 from phaselabel.distributed.tasks import Tasks, exclusive_worker, is_cancelled
 from phaselabel.evidence.believing import believe
 from phaselabel.evidence.opinion import Opinion
@@ -124,13 +125,15 @@ class LocalProblem:
 class LocalResult:
     """A solution without its arrays, which are in the files of the blocks; sizes, and what is wrong.
 
-    With evidence the opinion, its tables in files too.
+    With evidence the opinion, its tables in files too. ``far`` is the number of rows that look like none of
+    the labelled ones, and the first of them.
     """
 
     solution: Solution
     class_sizes: NDArray[np.int64]
     remarks: list[str]
     opinion: Opinion | None = None
+    far: tuple[int, int] = (0, -1)
 
 
 def solve_on_one_worker(
@@ -188,11 +191,15 @@ def _solve(
             _write_opinion(partition, opinion)
             opinion = without_tables(opinion)
         scatter_rows(partition, state_pattern(name, solution.n_iter), solution.state.packed())
+        far = far_rows(local.graph, local.trusted)
+        if far.any():
+            scatter_rows(partition, NOVEL, far)
         return LocalResult(
             replace(solution, arm=np.zeros(0, np.int32), height=np.zeros(0, np.float32)),
             solution.state.sizes(problem.n_classes),
             wrong,
             opinion,
+            (int(far.sum()), int(far.argmax())),
         )
 
 

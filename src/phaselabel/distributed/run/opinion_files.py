@@ -12,5 +12,8 @@ GRAPH_LOGITS = "opinion/graph_logits-{:05d}.npy"
 #: Probabilities that a user gives.
 GIVEN = "opinion/given-{:05d}.npy"
 
+#: Whether a row looks like none of the labelled ones.
+NOVEL = "novel/{:05d}.npy"
+
 #: What a spread from few labels says, as log-probabilities.
 SPREAD = "spread/{:05d}.npy"

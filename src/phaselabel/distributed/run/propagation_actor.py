@@ -16,7 +16,14 @@ from phaselabel.distributed.build.row_files import load_rows
 from phaselabel.distributed.build.sharpening import SHARP
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.one_worker import as_local
-from phaselabel.distributed.run.opinion_files import CONFIDENCE, GIVEN, GRAPH_LOGITS, PROBABILITIES, SPREAD
+from phaselabel.distributed.run.opinion_files import (
+    CONFIDENCE,
+    GIVEN,
+    GRAPH_LOGITS,
+    NOVEL,
+    PROBABILITIES,
+    SPREAD,
+)
 from phaselabel.distributed.run.peer_actor import Address, PeerActor
 from phaselabel.distributed.tasks import use_threads
 from phaselabel.evidence.experts import ask_given
@@ -81,12 +88,18 @@ class PropagationActor(PeerActor):
         first = self._part[indices[indptr[: self._h]].astype(np.int64) - self._h].astype(np.int64)
         return {peer: [first[part]] for peer, part in self._boundary.items()}
 
-    def set_components(self, number: NDArray[np.int64]) -> dict[str, Sums]:
-        """Number components as in the whole graph; return the volume of each one, plain and sharpened."""
+    def set_components(self, number: NDArray[np.int64], prefixes: tuple[str, ...]) -> dict[str, Sums]:
+        """Number components as in the whole graph; return the volume of each one in graphs of some names."""
         self._part = number[self._part]
         n = int(number.max(initial=-1)) + 1
-        self._load(SHARP)
-        return {p: np.bincount(self._part, self._graphs[p][3], n).astype(float) for p in ("", SHARP)}
+        for prefix in prefixes:
+            if prefix not in self._graphs:
+                self._load(prefix)
+        return {p: np.bincount(self._part, self._graphs[p][3], n).astype(float) for p in prefixes}
+
+    def components(self, positions: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of rows in each of ``n`` components, and the components of some rows."""
+        return np.bincount(self._part, minlength=n), self._part[positions]
 
     # -- one linear system
 
@@ -116,12 +129,22 @@ class PropagationActor(PeerActor):
         means: NDArray[np.float32],
     ) -> tuple[Sums, Sums]:
         """Sources at labelled rows, the start at the means of the components; return two squares."""
+        return self._begin_at_means(SHARP, rows, values, damping, means)
+
+    def _begin_at_means(
+        self,
+        graph: str,
+        rows: NDArray[np.int64],
+        values: NDArray[np.float32],
+        damping: float,
+        means: NDArray[np.float32],
+    ) -> tuple[Sums, Sums]:
         use_threads()
-        self._graph = SHARP
-        root = np.sqrt(self._graphs[SHARP][3])
+        self._graph = graph
+        root = np.sqrt(self._graphs[graph][3])
         inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
-        source = padded(np.zeros((self._n, self._n_classes), np.float32))
-        source[rows, : self._n_classes] = values
+        source = padded(np.zeros((self._n, values.shape[1]), np.float32))
+        source[rows, : values.shape[1]] = values
         mean = padded(means[self._part]) * root.astype(np.float32)[:, None]
         self._inverse, scaled = inverse, source * inverse
         residual = scaled - np.float32(damping) * mean
@@ -132,6 +155,40 @@ class PropagationActor(PeerActor):
         out = np.zeros((n, values.shape[1]))
         np.add.at(out, self._part[rows], values.astype(np.float64))
         return out
+
+    # -- rows that walks from the labels seldom visit
+
+    def visit_inflow(self, rows: NDArray[np.int64], n: int) -> Sums:
+        """The degrees of rows where walks begin, added up in every component."""
+        return self.inflow(rows, self._starts(rows), n)
+
+    def begin_visits(
+        self, rows: NDArray[np.int64], damping: float, means: NDArray[np.float32]
+    ) -> tuple[Sums, Sums]:
+        """Walks begin at some rows; return two squares."""
+        return self._begin_at_means("", rows, self._starts(rows), damping, means)
+
+    def _starts(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        return np.asarray(self._graphs[""][3][rows], np.float32)[:, None]
+
+    def end_visits(self, share: float, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Keep how often every row is visited; return that of some rows."""
+        self._visits = share * np.asarray(self._system.solution[:, :1] * self._inverse, np.float32)[:, 0]
+        return self._visits[positions]
+
+    def find_far(
+        self, known: NDArray[np.int64], limit: np.float64, small: NDArray[np.bool_]
+    ) -> tuple[int, int]:
+        """Rows with fewer visits than ``limit``, outside small components: their number, and the first."""
+        self._far = (self._visits < limit) & ~small[self._part]
+        self._far[known] = False
+        return int(self._far.sum()), int(self._rows[self._far].min(initial=np.iinfo(np.int64).max))
+
+    def write_far(self) -> None:
+        """Write which rows are far."""
+        self._folder.save(NOVEL.format(self.number), self._far)
+
+    # -- the steps of conjugate gradients
 
     def curvature(self) -> Sums:
         """Multiply the direction by the system; return their product."""

@@ -210,13 +210,13 @@ def found_columns(
     kind : pyarrow.DataType
         The type of the labels.
     novel : ndarray of bool, optional
-        Which rows look like none of the labelled ones; a column of its own if there are any.
+        Which rows look like none of the labelled ones; a column of its own.
     """
     classes = [label if has_class else None for label, has_class in zip(predicted.tolist(), reached)]
     columns = pa.array(classes, kind), pa.array(np.round(confidence, 4)), pa.array(reached)
     found = dict(zip(found_names(name), columns))
-    if novel is not None and novel.any():
-        found[f"{name}_novel"] = pa.array(novel)
+    if novel is not None:
+        found[novel_name(name)] = pa.array(novel)
     return found
 
 
@@ -231,9 +231,14 @@ def found_names(name: str) -> list[str]:
     return [f"{name}_{what}" for what in ("predicted", "confidence", "reached")]
 
 
+def novel_name(name: str) -> str:
+    """The name of the new column that is there only if some rows look like none of the labelled ones."""
+    return f"{name}_novel"
+
+
 def refuse_found(table: Table, name: str) -> None:
     """Refuse a table that already has such columns."""
-    for new in found_names(name):
+    for new in (*found_names(name), novel_name(name)):
         if new in table.names:
             raise ValueError(
                 f"{table.path.name} has a column {new!r} already; rename it, or take the original table."
