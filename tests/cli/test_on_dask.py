@@ -112,15 +112,19 @@ def test_the_plan_and_the_answer_of_a_local_run(client, command, tmp_path):
     rng = np.random.default_rng(0)
     units = 10.0 ** np.arange(-3, 3)
     columns = {"id": np.arange(len(X)), "when": np.datetime64("2024-01-01") + np.arange(len(X)) % 90}
+    columns["name"] = [f"row {i}" for i in range(len(X))]
     columns |= {f"x{i}": X[:, i] * units[i] for i in range(6)}
     columns["word"] = rng.choice(["red", "green"], len(X))
     columns["odd"] = ["0x10" if i == 70 else str(i % 83) for i in range(len(X))]
     labels = pl.datasets.sample_labels(y, 60, random_state=0)
-    columns["kind"] = [str(k) if k >= 0 else "?" for k in labels]
+    known = np.random.default_rng(1).permutation(np.flatnonzero(labels >= 0))
+    lines = [f"row {row},{labels[row]}" for row in known]
+    (tmp_path / "labels.csv").write_text("\n".join(["name,kind", *lines]) + "\n")
     table = pa.table(columns)
     write_parts(table, tmp_path / "many.parquet", [500, 2200])
     parquet.write_table(table, tmp_path / "one.parquet")
-    words = ["--label", "kind", "--json", "--out"]
+    words = ["--label", "kind", "--labels", "labels.csv", "--id", "name", "--model-columns"]
+    words += [*(f"x{i}" for i in range(6)), "--json", "--out"]
     here = command("label", "one.parquet", *words, "here.parquet")
     assert here.returncode == 0, here.stderr
     there = command(

@@ -64,6 +64,7 @@ def run(
                 arguments,
                 lambda table, skip: columns.survey(source, skip, tasks),
                 lambda table, name, n_rows, marks: columns.labels_in(source, name, marks, tasks),
+                lambda name, entries: columns.rows_with(source, name, entries, tasks),
             )
             announce(console, plan)
             X = columns.features(source, plan.recipe, tasks)
@@ -101,8 +102,8 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
     from phaselabel.io.archive import refuse_existing_archive
     from phaselabel.io.atomic import refuse_existing
 
-    for option in ("text", "embed", "graph", "id", "model-columns"):
-        if getattr(arguments, option.replace("-", "_")):
+    for option in ("text", "embed", "graph"):
+        if getattr(arguments, option):
             raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
     if arguments.report:
         refuse_existing(arguments.report, arguments.force)

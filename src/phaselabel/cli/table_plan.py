@@ -1,7 +1,7 @@
 """A table and a command's words in; what will be labelled, from which labels, by which columns, out."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,7 @@ def make_plan(
     arguments: argparse.Namespace,
     survey: Callable[["Table", Sequence[str]], tuple[dict[str, "Column"], int]],
     labels_in: Callable[["Table", str, int, Sequence[str]], "Labels"],
+    find: Callable[[str, Collection[str]], list[tuple[str, int]]] | None = None,
     *,
     dry: bool = False,
 ) -> TablePlan:
@@ -63,6 +64,8 @@ def make_plan(
     labels_in : callable
         Takes the table, a column, the number of rows and the entries that mean "no label"; returns the
         labels.
+    find : callable, optional
+        Called with a column and some entries of it; returns those that the table has, and their rows.
     dry : bool, default=False
         Whether the plan is only shown: missing numbers are no reason to refuse then.
     """
@@ -87,7 +90,7 @@ def make_plan(
     if other is None:
         labels = labels_in(table, name, n_rows, unlabeled)
     else:
-        labels = tables.Labels.of(table, name, n_rows, unlabeled, other, arguments.id)
+        labels = tables.Labels.of(table, name, n_rows, unlabeled, other, arguments.id, find)
     if arguments.missing_labels is not None:
         words = arguments.missing_labels or sorted(tables.MEANS_MISSING)
         labels = labels.without(words)

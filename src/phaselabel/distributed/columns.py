@@ -4,7 +4,7 @@ A :class:`~phaselabel.io.tables.Recipe` decides here what it decides on one mach
 only the sums over vectors are added up in another order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from phaselabel.distributed.sources import Part, Source
 from phaselabel.distributed.tasks import Tasks
 from phaselabel.io.tables import Column, Labels, Recipe
 from phaselabel.io.tables.columns import Observed, observe
-from phaselabel.io.tables.labels import unlabeled_in
+from phaselabel.io.tables.labels import rows_with_keys, unlabeled_in
 
 #: Bytes of one value of a column on the worker that learns its centre and spread, copies included.
 BYTES_PER_VALUE = 32
@@ -52,6 +52,16 @@ def _labels(part: Part, name: str, marks: tuple[str, ...]) -> Labels:
     return Labels(part.open().column(name), marks, part.first_row)
 
 
+def rows_with(source: Source, name: str, entries: Collection[str], tasks: Tasks) -> list[tuple[str, int]]:
+    """The rows whose entry in a column is one of some; only they leave the workers."""
+    found = tasks.run("labels", _rows_with, [(part, name, set(entries)) for part in source.parts])
+    return [pair for pairs in found for pair in pairs]
+
+
+def _rows_with(part: Part, name: str, entries: set[str]) -> list[tuple[str, int]]:
+    return rows_with_keys(part.open(), name, entries, part.first_row)
+
+
 def features(source: Source, recipe: Recipe, tasks: Tasks) -> Any:
     """The features as a Dask array; what the recipe must learn is learned first, from all rows.
 
@@ -73,6 +83,7 @@ def features(source: Source, recipe: Recipe, tasks: Tasks) -> Any:
     learning = [name for name in recipe.roles if recipe.learns(name)]
     if source.X is not None and not learning:
         # The rows stay memory-mapped: a recipe would copy each part.
+        recipe.widths = {name: int(source.X.shape[1]) for name in recipe.roles}
         small = source.X.dtype.itemsize <= 4
         return source.X.astype(np.float32 if small else np.float64)
     columns = [name for name in learning if recipe.roles[name] != "vector"]
@@ -92,7 +103,7 @@ def transformed(source: Source, recipe: Recipe, tasks: Tasks) -> Any:
     import dask
     import dask.array as da
 
-    like = tasks.run("features", _like, [(source.parts[0], recipe)])[0]
+    like, recipe.widths = tasks.run("features", _like, [(source.parts[0], recipe)])[0]
     read = dask.delayed(_features, pure=False)
     shared = dask.delayed(recipe, pure=False)
     blocks = [
@@ -106,9 +117,9 @@ def transformed(source: Source, recipe: Recipe, tasks: Tasks) -> Any:
     return da.concatenate(blocks)
 
 
-def _like(part: Part, recipe: Recipe) -> NDArray[np.floating[Any]]:
-    """No rows, of the width and type of the features."""
-    return recipe.transform(part.open())[:0]
+def _like(part: Part, recipe: Recipe) -> tuple[NDArray[np.floating[Any]], dict[str, int]]:
+    """No rows, of the width and type of the features; how many each column became."""
+    return recipe.transform(part.open())[:0], recipe.widths
 
 
 def _features(part: Part, recipe: Recipe, like: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:

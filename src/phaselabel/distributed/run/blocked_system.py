@@ -1,4 +1,4 @@
-"""The actors of all blocks in; components of the whole graph, and linear systems that all of them solve, out."""
+"""The actors of all blocks in; components of the graph, and linear systems that all of them solve, out."""
 
 from collections.abc import Sequence
 from itertools import pairwise

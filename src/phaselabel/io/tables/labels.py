@@ -1,8 +1,9 @@
 """A column with a few labels in, those labels out; and the answer as new columns."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Labels:
         unlabeled: Sequence[str] = (),
         other: Table | None = None,
         by: str | None = None,
+        find: Callable[[str, Collection[str]], list[tuple[str, int]]] | None = None,
     ) -> "Labels":
         """The labels in a column of a table, or those for its rows in another table, or both.
 
@@ -99,6 +101,9 @@ class Labels:
             or the one that ``by`` names. In the second case the labels of ``table`` count too, if it has any.
         by : str, optional
             A column of both tables that names their rows.
+        find : callable, optional
+            Called with ``by`` and some entries of it; returns those that the table has, and their rows. By
+            default all of the column is read here.
         """
         source = table if other is None else other
         marks = tuple(unlabeled) or unlabeled_in(source)
@@ -107,7 +112,7 @@ class Labels:
         elif by is None:
             column = _column_for(other, name, n_rows, table)
         else:
-            column = _matched(other, name, table, by)
+            column = _matched(other, name, table, n_rows, by, find or partial(rows_with_keys, table))
         labels = cls(column, marks)
         if other is not None and name in table.names and (by is not None or "row" in other.names):
             labels = cls(table.column(name), marks).updated(labels)
@@ -260,7 +265,14 @@ def _of_type(value: Any, kind: pa.DataType) -> Any:
         raise ValueError(f"The label {value!r} is not of the type of the table's labels, {kind}.") from None
 
 
-def _matched(source: Table, name: str, table: Table, by: str) -> pa.Array:
+def _matched(
+    source: Table,
+    name: str,
+    table: Table,
+    n_rows: int,
+    by: str,
+    find: Callable[[str, Collection[str]], list[tuple[str, int]]],
+) -> pa.Array:
     """The labels of another file at the rows of a table that have the same entry in a column."""
     table.require([by])
     source.require([by])
@@ -271,24 +283,32 @@ def _matched(source: Table, name: str, table: Table, by: str) -> pa.Array:
             "with the labels with --label."
         )
     column = source.column(name if name in others else others[0]).combine_chunks()
-    keys, wanted = _keys(source, by), _keys(table, by)
-    for file, its in ((source, keys), (table, wanted)):
+    keys = _keys(source, by)
+    found = find(by, {key for key in keys if key})
+    for file, its in ((source, keys), (table, [key for key, _ in found])):
         twice = [key for key, count in Counter(its).items() if count > 1 and key]
         if twice:
             raise ValueError(
                 f"{file.path.name} has {twice[0]!r} in column {by!r} more than once; --id needs one row each."
             )
-    place = {key: row for row, key in enumerate(wanted) if key}
+    place = dict(found)
     lost = [key for key in keys if key not in place]
     if lost:
         raise ValueError(
             f"{source.path.name} has a label for {lost[0]!r} in column {by!r}, which {table.path.name} does "
             f"not have ({len(lost):,} such rows); check --id, or leave them out."
         )
-    entries: list[Any] = [None] * len(wanted)
+    entries: list[Any] = [None] * n_rows
     for key, label in zip(keys, column.to_pylist()):
         entries[place[key]] = label
     return pa.array(entries, column.type)
+
+
+def rows_with_keys(
+    table: Table, by: str, wanted: Collection[str], first_row: int = 0
+) -> list[tuple[str, int]]:
+    """The rows of a table, or of a part of one, whose entry in a column is one of some."""
+    return [(key, row) for row, key in enumerate(_keys(table, by), first_row) if key in wanted]
 
 
 def _keys(table: Table, by: str) -> list[str]:

@@ -186,7 +186,7 @@ class Recipe:
                 features.append(_joined(block))
             else:
                 features.append(self._filled_and_scaled(name, role, _joined(block), table, learn))
-        if learn:
+        if learn or not self.widths:
             self.widths = {name: block.shape[1] for name, block in zip(self.roles, features)}
         return np.hstack(features) if len(features) > 1 else features[0]
 
