@@ -293,6 +293,8 @@ def test_frames_and_labels_of_a_wrong_shape_are_refused_in_a_sentence(client):
         pl.GinzburgLandauClassifier().fit(frame["length"], y)
     with pytest.raises(ValueError, match="n_neighbors must be a whole number of at least 1; got 'many'"):
         pl.GinzburgLandauClassifier("many").fit(rows, y)
+    with pytest.raises(ValueError, match="can't read what is written to memory://job here; give a folder"):
+        pl.GinzburgLandauClassifier(dask_options={"checkpoint": "memory://job"}).fit(rows, y)
     with pytest.raises(ValueError, match="X must have at least two rows; got 1"):
         pl.GinzburgLandauClassifier().fit(da.ones((1, 3)), [0])
 

@@ -22,7 +22,7 @@ from phaselabel.distributed.build.row_cells import is_sparse, row_chunks
 from phaselabel.distributed.build.row_files import stored_bytes
 from phaselabel.distributed.build.sharpening import sharpen_blocks
 from phaselabel.distributed.cluster import on_this_machine
-from phaselabel.distributed.folder import open_folder
+from phaselabel.distributed.folder import Folder, open_folder
 from phaselabel.distributed.run.actor_group import ActorGroup
 from phaselabel.distributed.run.block_actor import BlockActor
 from phaselabel.distributed.run.blocked_novelty import far_rows_in_blocks
@@ -178,6 +178,7 @@ class Job:
         settings: Settings,
     ) -> Outcome:
         """Label every row of ``X`` from the classes ``arms`` of some ``rows``, which are in order."""
+        self._refuse_blind_workers()
         believing, row_bytes = settings.evidence is not None, self._sparse_row_bytes(X)
         worker, several = None, False
         if believing:
@@ -233,6 +234,21 @@ class Job:
             return actors.repeated(
                 lambda: far_rows_in_blocks(actors, graph.partition, trusted.blocks, trusted.positions)
             )
+
+    def _refuse_blind_workers(self) -> None:
+        """Refuse a folder that a worker does not see, before any work is done."""
+        mark = f"seen-{self.folder.token}.json"
+        self.folder.save_facts(mark, True)
+        answers = self._tasks.client.run(_sees, self.folder, mark, on_error="return")
+        self.folder.remove(mark)
+        for address, answer in answers.items():
+            if answer is not True:
+                reason = f" ({answer})" if isinstance(answer, Exception) else ""
+                raise ValueError(
+                    f"The worker {address} can't read what is written to {self.folder.path} here{reason}; "
+                    "give a folder that all workers see, or the address of an object store (checkpoint=, or "
+                    "--checkpoint on the command line)."
+                )
 
     def _worker_for(self, graph: BlockedGraph, n_classes: int, settings: Settings) -> str | None:
         """The worker that solves the whole problem; None where it is solved in blocks."""
@@ -410,6 +426,11 @@ class Job:
             arm[here] = self.folder.load(states.format(block), mapped=True)["arm"][positions]
             share[here] = self.folder.load(shares.format(block), mapped=True)[positions]
         return arm, share
+
+
+def _sees(folder: Folder, name: str) -> bool:
+    """Whether this worker sees a file of the job."""
+    return folder.load_facts(name) is True
 
 
 def _may_be_whole(n_rows: int, n_classes: int, settings: Settings) -> bool:
