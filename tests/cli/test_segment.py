@@ -93,18 +93,29 @@ def album(photo):
 
 def test_a_folder_of_images_is_segmented_from_marks_on_some(album, capsys):
     out = album / "masks"
+    (album / "marks" / "broken.csv").write_text("x,y,label\n1,1,box\n")
+    with (album / "marks" / "img1.csv").open("a") as marks:
+        marks.write("30,25,box\n")  # it looks like ground
     words = ["segment", "--train", str(album / "marks"), str(album / "images"), "--patch", "3"]
     assert main([*words, "--out", str(out), "--save", str(album / "model")]) == 1
     shown = capsys.readouterr().err
-    assert "learning from 2 of 4 images" in shown
+    assert "learning from 2 of 4 images; 1 without marks are in the same graph" in shown
     assert "broken.png" in shown
     assert "3 of 4 images" in shown
     for k in range(3):
         with Image.open(out / f"img{k}.png") as mask:
             assert np.mean(np.asarray(mask)[11:19, 6 + 4 * k : 14 + 4 * k] == 1) > 0.9
+    with Image.open(out / "img1.png") as mask:
+        assert mask.getpixel((30, 25)) == 1  # marked images come from the fit itself, which keeps marks
     lines = (out / "summary.csv").read_text().splitlines()
     assert len(lines) == 1 + 3 * 2
     assert lines[1].startswith("img0.png,1,box,")
+
+    # The model that is there is not replaced, and nothing is learned before that is said.
+    assert main([*words, "--out", str(out), "--save", str(album / "model")]) == 1
+    shown = capsys.readouterr().err
+    assert f"go on with it (--model {album / 'model'})" in shown
+    assert "learning" not in shown
 
     # A second run leaves out what is there; a removed image is done again, and so is a removed summary.
     (out / "img1.png").unlink()

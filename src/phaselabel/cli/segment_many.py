@@ -5,10 +5,12 @@ import csv
 import glob
 import io
 import json
+import math
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ COLUMNS = ("image", "class", "name", "pixels", "share", "objects", "mean_confide
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn or open a model, and segment image by image; return 1 if any image failed."""
-    from phaselabel.segmentation import Segmenter
+    from phaselabel.segmentation import Segmenter, read_image
     from phaselabel.segmentation.saving import load
 
     images = found_images(arguments.images)
@@ -36,12 +38,18 @@ def run(arguments: argparse.Namespace) -> int:
     progress = _Lines(len(images), arguments.quiet)
     for name in names:
         _refuse_foreign(out, name)
+    if arguments.save and not arguments.force and Path(arguments.save).exists():
+        raise FileExistsError(
+            f"{arguments.save} is there already; go on with it (--model {arguments.save}), choose another "
+            "name, or replace it (--force)."
+        )
+    fitted: dict[Path, Any] = {}
     if arguments.model:
         model = load(arguments.model)
         if not isinstance(model, Segmenter):
             raise ValueError(f"{arguments.model} is not a model of images; phaselabel predict is for tables.")
     else:
-        model = _learned(images, arguments, progress)
+        model, fitted = _learned(images, arguments, progress)
     if arguments.save:
         model.save(arguments.save, overwrite=arguments.force)
         progress.say(f"the model is in {arguments.save}")
@@ -53,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         started = time.perf_counter()
         try:
-            _segment_one(model, image, out, name, arguments)
+            result = fitted.get(image) or model.segment(read_image(image, arguments.variable))
+            _write_one(result, image, out, name, arguments)
         except Exception as error:  # one broken image must not stop the others
             failed[image.name] = " ".join(str(error).split()) or type(error).__name__
             progress.done(image.name, f"failed: {failed[image.name]}")
@@ -62,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     _write_table(out, names)
     progress.say(f"{len(images) - len(failed)} of {len(images)} images are in {out}, with summary.csv")
     for name, reason in failed.items():
-        print(f"phaselabel segment: {name}: {reason}", file=sys.stderr)
+        sentence = reason if reason.startswith(name) else f"{name}: {reason}"
+        print(f"phaselabel segment: {sentence}", file=sys.stderr)
     return 1 if failed else 0
 
 
@@ -109,9 +119,15 @@ def output_names(images: Sequence[Path]) -> list[str]:
     return names
 
 
-def _learned(images: list[Path], arguments: argparse.Namespace, progress: "_Lines") -> Any:
-    """A model of the images that have a file of marks of their name."""
-    from phaselabel.segmentation import Segmenter, read_image, read_marks
+def _learned(
+    images: list[Path], arguments: argparse.Namespace, progress: "_Lines"
+) -> tuple[Any, dict[Path, Any]]:
+    """A model of the images that have a file of marks of their name, and what the fit makes of its images.
+
+    Images without marks join the fit while that does not make its cells larger: in one graph with the marked
+    images they come out better than by a model of these.
+    """
+    from phaselabel.segmentation import Segmenter
 
     folder = Path(arguments.train)
     if not folder.is_dir():
@@ -126,29 +142,69 @@ def _learned(images: list[Path], arguments: argparse.Namespace, progress: "_Line
             f"No image has a file of marks of its name in {folder}; marks of photo.jpg are photo.png, "
             "photo.csv or photo.json."
         )
-    pixels, marks = [], []
+    pixels: dict[Path, Any] = {}
     for image in marked:
-        read = read_image(image, arguments.variable)
-        volume = arguments.variable == "volume"
-        layers = [
-            read_marks(
-                path,
-                read.shape[: 3 if volume else 2],
-                width=arguments.pen,
-                legend=arguments.legend,
-                image=read if read.ndim == 3 and not volume else None,
-            )
-            for path in of_stem[image.stem]
-        ]
-        whole = layers[0]
-        for layer in layers[1:]:
-            whole = whole.merged(layer)
-        pixels.append(read)
-        marks.append(whole)
-    progress.say(f"learning from {len(marked)} of {len(images)} images")
+        read = _readable(image, arguments.variable)
+        if read is not None:
+            pixels[image] = read
+    if not pixels:
+        raise ValueError("None of the images with marks can be read.")
+    marks = [_marks_of(of_stem[image.stem], read, arguments) for image, read in pixels.items()]
+    alone = len(pixels)
+    _add_unmarked(pixels, [image for image in images if image not in set(marked)], arguments)
+    without = len(pixels) - alone
+    joined = f"; {without} without marks are in the same graph" if without else ""
+    progress.say(f"learning from {alone} of {len(images)} images{joined}")
     options = {name: getattr(arguments, name) for name in ("patch", "position", "scale", "max_pixels")}
     model = Segmenter(n_neighbors=arguments.neighbors, **options)
-    return model.fit(pixels, marks)
+    model.fit(list(pixels.values()), [*marks, *[None] * without])
+    return model, dict(zip(pixels, model.results_))
+
+
+def _readable(image: Path, variable: str | None) -> Any:
+    """The pixels of an image; None if it can't be read, which is said when it is its turn."""
+    from phaselabel.segmentation import read_image
+
+    try:
+        return read_image(image, variable)
+    except (OSError, ValueError):
+        return None
+
+
+def _marks_of(paths: list[Path], image: Any, arguments: argparse.Namespace) -> Any:
+    """The marks of one image, those of several files put on top of each other."""
+    from phaselabel.segmentation import read_marks
+
+    volume = arguments.variable == "volume"
+    layers = [
+        read_marks(
+            path,
+            image.shape[: 3 if volume else 2],
+            width=arguments.pen,
+            legend=arguments.legend,
+            image=image if image.ndim == 3 and not volume else None,
+        )
+        for path in paths
+    ]
+    return reduce(lambda below, above: below.merged(above), layers)
+
+
+def _add_unmarked(pixels: dict[Path, Any], others: list[Path], arguments: argparse.Namespace) -> None:
+    """Add images of the kind of the marked ones, in their order, until cells would have to be larger."""
+    from phaselabel.segmentation.cells import cell_size
+
+    n_axes = 3 if arguments.variable == "volume" else 2
+    first = next(iter(pixels.values()))
+    sizes = [math.prod(read.shape[:n_axes]) for read in pixels.values()]
+    cell = cell_size(sum(sizes), arguments.max_pixels, n_axes)
+    for image in others:
+        read = _readable(image, arguments.variable)
+        if read is None or read.dtype != first.dtype or read.shape[n_axes:] != first.shape[n_axes:]:
+            continue
+        sizes.append(math.prod(read.shape[:n_axes]))
+        if cell_size(sum(sizes), arguments.max_pixels, n_axes) > cell:
+            return
+        pixels[image] = read
 
 
 def _earlier(out: Path, name: str) -> Any:
@@ -183,14 +239,12 @@ def _refuse_foreign(out: Path, name: str) -> None:
         )
 
 
-def _segment_one(model: Any, image: Path, out: Path, name: str, arguments: argparse.Namespace) -> None:
+def _write_one(result: Any, image: Path, out: Path, name: str, arguments: argparse.Namespace) -> None:
     """Write the label image and the summary of one image; the summary last, so that a run can be resumed."""
     from phaselabel.io.atomic import replacing
-    from phaselabel.segmentation import read_image
     from phaselabel.segmentation.export import label_picture, save, summary
     from phaselabel.segmentation.pictures import signature
 
-    result = model.segment(read_image(image, arguments.variable))
     if arguments.everything or result.labels.ndim == 3:
         save(result, out / name, image.name, source=image)
     if result.labels.ndim == 2:
