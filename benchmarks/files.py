@@ -1,7 +1,7 @@
 """From a CSV file to a labelled CSV file: time of every stage, and memory.
 
 Every run is a process of its own; its clock starts with the process, so start-up and imports count. Kernels
-are compiled once before, as after an installation. ``python benchmarks/files.py --runs 3``
+and Python's bytecode are made once before, as after an installation. ``python benchmarks/files.py --runs 3``
 """
 
 import argparse
@@ -27,6 +27,8 @@ TABLES = (
     ("large, with a report", 100_000, 50, "latent", 0.01, ("--report", "r.html")),
     ("long and narrow", 300_000, 8, "latent", 0.01, ()),
 )
+#: Without bytecode every process would compile the sources of every library anew, for seconds.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 STAGES = ("looking", "reading", "starting", "fitting", "confidence", "writing", "reporting")
 
 
@@ -58,7 +60,11 @@ def run(*words, cwd=None):
     """Run the command; seconds on the wall and of the processors, peak bytes, and what it printed."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "phaselabel", *words], cwd=cwd, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "phaselabel", *words],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     printed = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)

@@ -1,6 +1,7 @@
 """``phaselabel inspect``: what a labelled table or a saved model holds."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -18,6 +19,9 @@ def test_a_model_saved_from_python_is_inspected(command, tmp_path, digits):
     done = command("inspect", "m.zip", "--report", "r.html")
     assert done.returncode == 0, done.stderr
     assert "accuracy" in done.stderr
+    assert re.search(
+        r"suspects     \d+ of \d+ labels look wrong; about \d+ of these are expected", done.stderr
+    )
     assert "What went in" not in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 

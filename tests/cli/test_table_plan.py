@@ -40,7 +40,7 @@ def test_every_decision_is_printed(tmp_path, capsys):
         "table        t.csv: 60 rows, 5 columns",
         "numbers      1, scaled to mean 0, deviation 1: x",
         "left out     id: numbers the rows; --features id uses it",
-        "left out     size: free text, more than 30 different values; --text size uses it",
+        "left out     size: numbers, but for some cells; --impute median counts these as missing",
         "left out     day: a date; --date day uses it",
         "labels       k: 40 of 60 rows, 2 classes",
         "             a 20, b 20",

@@ -32,8 +32,11 @@ def test_score_counts_labelled_rows_only(two_heaps):
 
 def test_a_row_without_a_prediction_is_wrong():
     X = np.r_[np.zeros(5), np.full(5, 99.0)][:, None] + np.arange(10)[:, None] / 50
-    with pytest.warns(UserWarning, match="no label"):
+    with pytest.warns(UserWarning, match="They are returned as -1 "):
         model = GinzburgLandauClassifier(2, evidence=None).fit(X, [0, 0, *[-1] * 8])
+    with pytest.warns(UserWarning, match="They are returned as None "):
+        words = GinzburgLandauClassifier(2, evidence=None).fit(X, ["a", "b", *[""] * 8])
+    assert words.transduction_[-1] is None
     assert model.score(X, [0, 0, -1, -1, -1, 0, -1, -1, -1, -1]) == pytest.approx(2 / 3)
 
 

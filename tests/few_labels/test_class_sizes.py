@@ -26,3 +26,8 @@ def test_given_class_sizes_are_met(digits):
 def test_class_sizes_that_make_no_sense(bad):
     with pytest.raises(ValueError, match="class_sizes"):
         class_sizes(bad if bad != [0.5, 0.6] else [(0.5, 0.5), (0.6, 0.7)], np.arange(2))
+
+
+def test_a_negative_class_size_is_named():
+    with pytest.raises(ValueError, match=r"must not be negative; got \[-1\.0, 2\.0\]"):
+        class_sizes([-1.0, 2.0], np.arange(2))

@@ -4,6 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import scale
 
 import phaselabel as pl
 from phaselabel.io.tables import open_table
@@ -44,6 +46,15 @@ def test_rows_without_a_label_in_their_component():
     assert findings.picture is None
     assert findings.bands == []
     assert dict(findings.graph)["parts with a label"] == "2 of 3"
+
+
+def test_neighbours_are_sought_as_many_as_the_chosen_graph_has():
+    X, y = (part[:500] for part in load_breast_cancer(return_X_y=True))
+    known = np.random.default_rng(1).random(len(y)) < 0.2
+    model = pl.GinzburgLandauClassifier().fit(scale(X), np.where(known, y, -1))
+    assert model.n_neighbors_ == 3  # the usual number is 10
+    facts = dict(gather(model, picture=False).graph)
+    assert facts["true neighbours that are joined"] == "100.0% of a sample"
 
 
 def test_sides_mistakes_and_rows_to_label(findings):

@@ -44,6 +44,16 @@ def positive(word: str) -> int:
     return int(word)
 
 
+def probability(word: str) -> float:
+    """The type of an argument that is a number from 0 to 1."""
+    try:
+        if 0 <= float(word) <= 1:
+            return float(word)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"must be a number between 0 and 1; got {word!r}")
+
+
 def output_of(arguments: argparse.Namespace, ending: str) -> Path:
     """The file to write: ``--out``, or one beside the source whose name ends in ``ending``."""
     from phaselabel.io.atomic import refuse_existing

@@ -120,6 +120,8 @@ def _print_findings(console: Console, findings: "Findings", most_suspects: int) 
         sure = "" if row["confidence"] is None else f", mean confidence {row['confidence']:.2f}"
         console.say("class", f"{row['name']}: {row['given']:,} given, {row['found']:,} found{sure}")
     console.say("accuracy", str(findings.held))
+    if findings.accused is not None:
+        console.say("suspects", str(findings.accused))
     for suspect in findings.suspects[:most_suspects]:
         words = f"row {suspect['row']}: given {suspect['given']}, the others say {suspect['found']}"
         console.say("suspect", words)
@@ -151,12 +153,14 @@ def _plan(console: Console, table: "Table", arguments: argparse.Namespace) -> No
     console.say("table", f"{table.path.name}: {n_rows:,} rows, {len(table.names):,} columns")
     for heading, words in tables.describe(recipe, columns):
         console.say(heading, words)
+    for words in tables.odd_cells(columns, recipe):
+        console.note(words)
     gaps = tables.missing_numbers(columns, recipe)
     if gaps:
         console.note(f"phaselabel label would refuse this table: {gaps}")
     console.say("", "name the column with the labels with --label to see what is done with them")
     console.finish(
-        table=str(table.path), rows=n_rows, features=recipe.roles, left_out=recipe.left_out,
+        table=arguments.results, rows=n_rows, features=recipe.roles, left_out=recipe.left_out,
         columns={name: column.kind for name, column in columns.items()},
     )  # fmt: skip
 
@@ -189,7 +193,7 @@ def _from_table(console: Console, table: "Table", arguments: argparse.Namespace)
     for row in rows:
         console.say("doubtful", f"row {row}: {predicted[row]}, confidence {confidence[row]:.3f}")
     console.finish(
-        table=str(table.path), rows=len(predicted), predicted=counts, unreached=int((~reached).sum()),
+        table=arguments.results, rows=len(predicted), predicted=counts, unreached=int((~reached).sum()),
         confidence=shares, doubtful=[int(row) for row in rows],
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from phaselabel.cli.console import (
     opened,
     output_of,
     positive,
+    probability,
 )
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
@@ -122,7 +123,10 @@ def add_method_arguments(parser: argparse.ArgumentParser) -> None:
         help="the share of every class among all rows, as in 'a=0.9,b=0.1' (default: estimated)",
     )  # fmt: skip
     group.add_argument(
-        "--abstain-below", type=float, metavar="P", help="leave rows of lower confidence without a label"
+        "--abstain-below",
+        type=probability,
+        metavar="P",
+        help="leave rows of lower confidence without a label",
     )
     group.add_argument(
         "--graph", metavar="FILE",

@@ -115,7 +115,7 @@ def make_plan(
 
 def announce(console: Console, plan: TablePlan) -> None:
     """Print everything that was decided, before the work starts."""
-    from phaselabel.io.tables import describe, listed, look_alikes, missing_words
+    from phaselabel.io.tables import describe, listed, look_alikes, missing_words, odd_cells
 
     recipe, labels, name = plan.recipe, plan.labels, plan.name
     console.say("table", f"{plan.table.path.name}: {plan.n_rows:,} rows, {len(plan.table.names):,} columns")
@@ -126,9 +126,8 @@ def announce(console: Console, plan: TablePlan) -> None:
     console.say("labels", f"{name}: {total:,} of {plan.n_rows:,} rows, {len(counts):,} classes")
     console.say("", listed((f"{label} {count:,}" for label, count in counts), 12))
     console.say("unlabelled", "every " + listed((mark or "empty entry" for mark in labels.unlabeled), 9))
-    for column in plan.columns.values():
-        if column.odd and recipe.left_out.get(column.name) != "dropped":
-            console.note(column.odd)
+    for words in odd_cells(plan.columns, recipe):
+        console.note(words)
     if len(counts) > MANY_CLASSES and total < 2 * len(counts):
         console.note(
             f"most classes of {name!r} have a single label; is it the right column, and are unlabelled "
@@ -144,14 +143,18 @@ def announce(console: Console, plan: TablePlan) -> None:
         )
     gaps = missing_words(labels.counts)
     if gaps:
+        looks, none = (
+            ("looks like 'no label' and counts as a class", "it is none")
+            if len(gaps) == 1
+            else ("look like 'no label' and count as classes", "they are none")
+        )
         console.note(
-            f"{listed(map(repr, gaps), 5)} look{'s'[: len(gaps) == 1]} like 'no label' and count"
-            f"{'s'[: len(gaps) == 1]} as a class; pass --missing-labels {','.join(gaps)!r} if it is none"
+            f"{listed(map(repr, gaps), 5)} {looks}; pass --missing-labels {','.join(gaps)!r} if {none}"
         )
     if any(label in ("-1", -1) for label, _ in counts):
         console.note("-1 is taken as a class; if it means 'no label', pass --unlabeled -1")
     console.facts |= {
-        "table": str(plan.table.path), "rows": plan.n_rows, "features": recipe.roles,
+        "table": str(plan.table.source or plan.table.path), "rows": plan.n_rows, "features": recipe.roles,
         "left_out": recipe.left_out, "scale": recipe.scale, "impute": recipe.impute,
         "labels": {str(label): count for label, count in counts},
     }  # fmt: skip

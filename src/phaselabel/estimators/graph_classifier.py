@@ -360,9 +360,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _warn(self, lost: int, n_rows: int, stacklevel: int = 3) -> None:
         """Say what the user should know; ``stacklevel`` is the distance to the line that called ``fit``."""
         if lost:
+            missing = decode(np.array([-1]), self.classes_, self.unlabeled).tolist()[0]
             warnings.warn(
                 f"{lost} of {n_rows} rows have no label: none reaches them, because they lie in "
-                f"parts of the graph without a known label. They are returned as {self.unlabeled!r} with "
+                f"parts of the graph without a known label. They are returned as {missing!r} with "
                 "confidence 0; label one row in each part, or raise n_neighbors.",
                 UserWarning,
                 stacklevel=stacklevel,

@@ -107,7 +107,9 @@ def class_sizes(given: Any, classes: NDArray[Any]) -> ClassSizes:
         bounds = np.array([np.broadcast_to(np.asarray(one, np.float64), 2) for one in given])
     except (TypeError, ValueError):
         bounds = np.empty((0, 2))
-    if len(bounds) != k or not np.isfinite(bounds).all() or (bounds < 0).any():
+    if (bounds < 0).any():
+        raise ValueError(f"class_sizes must not be negative; got {given!r}.")
+    if len(bounds) != k or not np.isfinite(bounds).all():
         raise ValueError(
             f"class_sizes must hold one proportion, or one (low, high) pair, for each of the {k} classes "
             f"that have a label, {classes.tolist()}; got {given!r}."

@@ -423,7 +423,7 @@ def _recall(model: "GinzburgLandauClassifier") -> float | None:
     points = getattr(model, "_fit_X", None)
     if not isinstance(points, np.ndarray):
         return None
-    k = model._n_neighbors(len(points))
+    k = model.n_neighbors_ or model._n_neighbors(len(points))
     rows = np.random.default_rng(0).choice(len(points), min(RECALL_SAMPLE, len(points)), replace=False)
     true = nearest_neighbors(points, k + 1, queries=points[rows], metric=model.metric, method="exact").indices
     joined = total = 0

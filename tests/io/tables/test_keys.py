@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phaselabel.io.tables import open_table, plan, survey
+from phaselabel.io.tables import describe, open_table, plan, survey
 
 RNG = np.random.default_rng(0)
 SHUFFLED = RNG.permutation(200) + 5000
@@ -36,6 +36,18 @@ def test_keys_are_left_out_with_a_reason(tmp_path, name, cells, reason):
     assert recipe.roles == {"y": "number"}
     assert reason in recipe.left_out[name]
     assert plan(columns, features=[name]).roles == {name: "number"}
+
+
+def test_words_under_the_name_of_a_key_are_one_too(tmp_path):
+    cells = [f"+49 170 {n},{v:.3f}" for n, v in zip(RNG.integers(10**6, 10**7, 200), RNG.normal(size=200))]
+    (tmp_path / "t.csv").write_text("home phone,y\n" + "\n".join(cells) + "\n")
+    columns, _ = survey(open_table(tmp_path / "t.csv"))
+    recipe = plan(columns)
+    said = (
+        "home phone: words under the name of a key, which say nothing of the row; --text home phone uses it"
+    )
+    assert next(describe(recipe, columns)) == ("key", said)
+    assert plan(columns, text=["home phone"]).roles["home phone"] == "text"
 
 
 @pytest.mark.parametrize(

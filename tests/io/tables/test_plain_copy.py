@@ -28,6 +28,7 @@ def test_compressed_tables(tmp_path, suffix, pack):
     path.write_bytes(pack(TEXT))
     table = open_table(path)
     copy = table.path
+    assert table.source == path
     assert table.names == ["a", "b"]
     assert table.column("b").to_pylist() == ["x", "y"]
     del table

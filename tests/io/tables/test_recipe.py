@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from phaselabel.io.tables import Column, Recipe, open_table, plan, survey, write_table
+from phaselabel.io.tables import Column, Recipe, odd_cells, open_table, plan, survey, write_table
 from tablefiles import rows_of
 
 
@@ -95,10 +95,27 @@ def test_missing_and_infinite_numbers_are_refused(tmp_path):
 
 
 def test_a_column_that_is_nearly_numbers_is_no_feature():
-    odd = Column("x", "text", odd="column 'x' is not used as numbers")
-    with pytest.raises(ValueError, match=r"^Column 'x' is not used as numbers"):
+    odd = Column("x", "text", odd="98 of its cells are numbers, but 2 cells are not", n_odd=2)
+    with pytest.raises(ValueError, match=r"^Column 'x' is not used as numbers: 98 of .* --drop x\.$"):
         plan({"x": odd}, features=["x"])
-    assert plan({"x": odd, "y": Column("y", "number")}).left_out["x"].startswith("free text")
+    columns = {"x": odd, "y": Column("y", "number")}
+    assert plan(columns).left_out["x"].startswith("numbers, but for some cells")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "column 'x' is not used as numbers: 99 are, but 1 cell is not; correct"),
+        ({"impute": "median"}, "column 'x': 99 are, but 1 cell is not; it counts as missing and is filled"),
+        ({"drop": ["x"]}, None),
+        ({"text": ["x"]}, None),
+    ],
+)
+def test_what_is_said_of_odd_cells_is_what_is_done_with_them(options, said):
+    odd = Column("x", "text", odd="99 are, but 1 cell is not", n_odd=1)
+    columns = {"x": odd, "y": Column("y", "number")}
+    notes = list(odd_cells(columns, plan(columns, **options)))
+    assert [note[: len(said)] for note in notes] == [said] if said else notes == []
 
 
 def scaled(tmp_path, values, **options):

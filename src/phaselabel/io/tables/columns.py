@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from phaselabel.io.tables.keys import KeyWatch
+from phaselabel.io.tables.keys import KeyWatch, is_named_key
 from phaselabel.io.tables.notation import date_formats, signs_in
 from phaselabel.io.tables.table import Table
 from phaselabel.io.tables.vectors import is_list
@@ -42,13 +42,13 @@ class Column:
     width : int
         The length of a vector.
     odd : str
-        A sentence on the cells that are no numbers, where nearly all the others are; else empty.
+        How many cells are no numbers, and which is the first, where nearly all the others are; else empty.
     n_odd : int
         The number of these cells.
     written : str
         How numbers or dates are written, where that is not as usual: signs, or a format of dates.
     reason : str
-        Why the column is a key.
+        Why the column only names its rows, where it does.
     """
 
     name: str
@@ -236,22 +236,22 @@ class Observed:
             return Column(name, "comma", self.missing)
         if self.formats:
             return Column(name, "date", self.missing, written=self.formats[0])
-        odd = self._said(name)
+        odd = self._odd_cells()
         n_odd = self.present - self.numbers if odd else 0
         if len(words) <= MOST_CATEGORIES:
             return Column(name, "category", self.missing, words, odd=odd, n_odd=n_odd)
-        return Column(name, "text", self.missing, odd=odd, n_odd=n_odd)
+        named = "words under the name of a key" if is_named_key(name) and not odd else ""
+        return Column(name, "text", self.missing, odd=odd, n_odd=n_odd, reason=named)
 
-    def _said(self, name: str) -> str:
+    def _odd_cells(self) -> str:
         others = self.present - self.numbers
         if self.odd is None or others > MOST_ODD * self.present:
             return ""
         row, cell = self.odd
         cells = "1 cell is not" if others == 1 else f"{others:,} cells are not"
         return (
-            f"column {name!r} is not used as numbers: {self.numbers:,} of its cells are numbers, but {cells} "
-            f"(the first is {cell!r:.40} in row {row:,}, counted from 0); correct such cells, count them as "
-            f"missing and fill them with --impute median, or leave the column out with --drop {name}"
+            f"{self.numbers:,} of its cells are numbers, but {cells} (the first is {cell!r:.40} in row "
+            f"{row:,}, counted from 0)"
         )
 
 

@@ -58,7 +58,7 @@ class KeyWatch:
         """Why the column is a key; empty if it is none."""
         if not self.whole or not self.blocks:
             return ""
-        if set(re.findall(r"[a-z]+", _spaced(name).lower())) & KEY_WORDS:
+        if is_named_key(name):
             return "whole numbers under the name of a key"
         if self.zeros:
             return "codes, written with zeros before them"
@@ -75,9 +75,16 @@ class KeyWatch:
         return ""
 
 
-def _spaced(name: str) -> str:
-    """A name with its words apart: customerID has the words customer and id."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+def is_named_key(name: str) -> bool:
+    """Whether a word in the name of a column says that it only names its rows.
+
+    Examples
+    --------
+    >>> is_named_key("customerID"), is_named_key("home phone"), is_named_key("width")
+    (True, True, False)
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+    return not KEY_WORDS.isdisjoint(re.findall(r"[a-z]+", words))
 
 
 def _luhn(values: NDArray[np.float64]) -> bool:

@@ -54,7 +54,7 @@ def open_table(
     if path.suffix.lower() in PACKED and Path(path.stem).suffix.lower() in _EXTENSIONS:
         copy = unpacked(path)
         table = open_table(copy.path, delimiter=delimiter, encoding=encoding, header=header, decimal=decimal)
-        table.copy = table.copy or copy
+        table.copy, table.source = table.copy or copy, path
         return table
     if path.suffix.lower() in WORKBOOKS:
         return open_workbook(path, sheet)
@@ -68,7 +68,7 @@ def open_table(
     if kind in DELIMITERS and (wide := wide_encoding(path, encoding)):
         copy = recoded(path, wide)
         table = CsvTable(copy.path, delimiter or DELIMITERS[kind], "utf-8", header, decimal)
-        table.copy = copy
+        table.copy, table.source = copy, path
         return table
     if kind in DELIMITERS:
         return CsvTable(path, delimiter or DELIMITERS[kind], encoding, header, decimal)

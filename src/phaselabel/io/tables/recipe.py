@@ -423,7 +423,8 @@ def _role(
             )
         return "date", ""
     if asked and kind == "text" and column.odd:
-        raise ValueError(f"{column.odd[0].upper()}{column.odd[1:]}.")
+        words = _not_numbers(column)
+        raise ValueError(f"{words[0].upper()}{words[1:]}.")
     if asked and kind in ("date", "text"):
         raise ValueError(f"Column {name!r} is a {kind}, not a number; pass --{kind} {name} to use it as one.")
     if asked and kind == "comma":
@@ -434,6 +435,10 @@ def _role(
         return {"counter": "number", "key": "number", "constant": "number"}.get(kind, kind), ""
     if only_asked:
         return "", "not among --features"
+    if kind == "text" and column.odd:
+        return "", "numbers, but for some cells; --impute median counts these as missing"
+    if kind == "text" and column.reason:
+        return "", f"{column.reason}, which say nothing of the row; --text {name} uses it"
     reasons = {
         "text": f"free text, more than {MOST_CATEGORIES} different values; --text {name} uses it",
         "date": f"a date; --date {name} uses it",
@@ -445,6 +450,34 @@ def _role(
         "nested": "nested",
     }
     return ("", reasons[kind]) if kind in reasons else (kind, "")
+
+
+def odd_cells(columns: Mapping[str, Column], recipe: Recipe) -> Iterator[str]:
+    """A sentence on every column that has cells which are no numbers where nearly all the others are.
+
+    Examples
+    --------
+    >>> column = Column("age", "text", odd="98 of its cells are numbers, but 2 cells are not", n_odd=2)
+    >>> width = Column("width", "number")
+    >>> next(odd_cells({"age": column}, plan({"age": column, "width": width}, impute="median")))
+    "column 'age': 98 of its cells are numbers, but 2 cells are not; these count as missing and are filled"
+    """
+    for name, column in columns.items():
+        if not column.odd or recipe.left_out.get(name) == "dropped" or recipe.roles.get(name) == "text":
+            continue
+        if recipe.written.get(name) == ODD_CELLS:
+            which = "it counts as missing and is" if column.n_odd == 1 else "these count as missing and are"
+            yield f"column {name!r}: {column.odd}; {which} filled"
+        else:
+            yield _not_numbers(column)
+
+
+def _not_numbers(column: Column) -> str:
+    """That a column which is nearly numbers is not used as numbers, and what can be done."""
+    return (
+        f"column {column.name!r} is not used as numbers: {column.odd}; correct such cells, count them as "
+        f"missing and fill them with --impute median, or leave the column out with --drop {column.name}"
+    )
 
 
 def missing_numbers(columns: Mapping[str, Column], recipe: Recipe) -> str:
@@ -474,7 +507,7 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
         "robust": "scaled by median and quartiles",
     }[recipe.scale]
     for name, reason in recipe.left_out.items():
-        if name in columns and columns[name].kind == "key" and reason != "dropped":
+        if name in columns and columns[name].reason and reason != "dropped":
             yield "key", f"{name}: {reason}"
     for role, names in by_role.items():
         if role == "number" or role == "date":
@@ -498,7 +531,7 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
     for name, how in recipe.written.items():
         yield "read as", f"{name}: {_said(recipe.roles[name], how)}"
     for name, reason in recipe.left_out.items():
-        if name not in columns or columns[name].kind != "key" or reason == "dropped":
+        if name not in columns or not columns[name].reason or reason == "dropped":
             yield "left out", f"{name}: {reason}"
 
 

@@ -29,6 +29,8 @@ class Table(ABC):
     path: Path
     names: list[str]
     decimal: str = "."
+    #: The file that was named, where the table is read from a plain copy of it.
+    source: Path | None = None
     #: The plain copy that the table is read from, if the file is compressed or UTF-16; kept with the table.
     copy: object = None
 
