@@ -227,18 +227,20 @@ def main():
     parser.add_argument("--rows", type=int, default=1500)
     parser.add_argument("--per-class", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", help="names of tables")
     parser.add_argument("--regression", action="store_true")
     parser.add_argument("--warm", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    chosen = ((n, X, y) for n, X, y in classified() if not arguments.only or n in arguments.only)
     tally = Counter()
     with tempfile.TemporaryDirectory() as folder:
         if arguments.regression:
             lines = regression(arguments)
         elif arguments.warm:
-            lines = (warm(name, X, y, arguments) for name, X, y in classified())
+            lines = (warm(name, X, y, arguments) for name, X, y in chosen)
         else:
-            lines = (judge(name, X, y, arguments, Path(folder), tally) for name, X, y in classified())
+            lines = (judge(name, X, y, arguments, Path(folder), tally) for name, X, y in chosen)
         for number, line in enumerate(lines):
             if not number:
                 print("| " + " | ".join(line) + " |\n|" + "---|" * len(line))

@@ -435,12 +435,8 @@ def _role(
         return {"counter": "number", "key": "number", "constant": "number"}.get(kind, kind), ""
     if only_asked:
         return "", "not among --features"
-    if kind == "text" and column.odd:
-        return "", "numbers, but for some cells; --impute median counts these as missing"
-    if kind == "text" and column.reason:
-        return "", f"{column.reason}, which say nothing of the row; --text {name} uses it"
     reasons = {
-        "text": f"free text, more than {MOST_CATEGORIES} different values; --text {name} uses it",
+        "text": _unread(column),
         "date": f"a date; --date {name} uses it",
         "counter": f"numbers the rows; --features {name} uses it",
         "key": f"{column.reason}, which say nothing of the row; --features {name} uses it",
@@ -450,6 +446,16 @@ def _role(
         "nested": "nested",
     }
     return ("", reasons[kind]) if kind in reasons else (kind, "")
+
+
+def _unread(column: Column) -> str:
+    """Why a column of text is no feature."""
+    if column.odd:
+        return "numbers, but for some cells; --impute median counts these as missing"
+    named = f"{column.reason}, which say nothing of the row" if column.reason else ""
+    return (
+        f"{named or f'free text, more than {MOST_CATEGORIES} different values'}; --text {column.name} uses it"
+    )
 
 
 def odd_cells(columns: Mapping[str, Column], recipe: Recipe) -> Iterator[str]:
