@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -38,6 +40,20 @@ def test_a_picture_is_read_once_and_again_when_it_changes(home, monkeypatch):
     monkeypatch.setenv("PHASELABEL_CACHE", str(home / "cache"))
     Image.fromarray(stripes(turned=True)).save(home / "a.png")
     assert np.linalg.norm(photo_features([home / "a.png"])[0] - first) > 1
+
+
+@pytest.mark.parametrize("form", ["transparent", "palette", "sixteen bits"])
+def test_a_drawing_on_nothing_and_sixteen_bits_are_seen(home, form):
+    drawn = stripes()[..., 0] == 0
+    if form == "sixteen bits":  # twelve of them used, as microscopes do
+        Image.fromarray(np.where(drawn, 300, 4000).astype(np.uint16)).save(home / "a.png")
+    else:
+        picture = Image.fromarray(np.dstack([*np.zeros((3, 64, 64)), 255 * drawn]).astype(np.uint8), "RGBA")
+        (picture.quantize(4) if form == "palette" else picture).save(home / "a.png")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows, *_ = photo_features([home / "a.png"])
+    np.testing.assert_allclose(rows[0], simple_features(stripes()), atol=0.02)
 
 
 def test_files_that_are_no_pictures_are_named(home):

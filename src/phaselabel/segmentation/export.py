@@ -26,6 +26,7 @@ from phaselabel.segmentation.pictures import (
     is_signed,
     one_sentence_errors,
     signature,
+    stretched,
 )
 
 #: The names of all files that a result may have.
@@ -91,12 +92,7 @@ def view(image: NDArray[Any]) -> NDArray[np.uint8]:
     colours = image[:, :, shown_bands(n_bands)]
     if colours.dtype == np.uint8 and n_bands <= 4:
         return colours.copy()
-    out = np.empty(colours.shape, np.uint8)
-    for b in range(3):
-        low, high = np.percentile(colours[:, :, b], (1, 99))
-        stretched = (colours[:, :, b].astype(np.float32) - low) / max(high - low, 1e-30)
-        out[:, :, b] = np.clip(255 * stretched, 0, 255)
-    return out
+    return np.stack([stretched(colours[:, :, b]) for b in range(3)], axis=2)
 
 
 def shown_bands(n_bands: int) -> list[int]:

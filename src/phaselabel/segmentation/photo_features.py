@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from phaselabel.embedding.models import DEFAULT_PICTURE_MODEL, cache_home, find_picture_model
 from phaselabel.embedding.onnx_pictures import PictureModel
 from phaselabel.embedding.vector_cache import VectorCache, key_of
-from phaselabel.segmentation.pictures import import_pillow, one_sentence_errors, open_picture
+from phaselabel.segmentation.pictures import as_seen, import_pillow, one_sentence_errors, open_picture
 
-#: Names the features below; vectors of other features are never taken from the cache.
-SIMPLE = "colours-and-textures-1"
+#: Names the features below, and how pictures are read; other vectors are never taken from the cache.
+SIMPLE, READING = "colours-and-textures-2", b"as seen"
 #: How these features are named in the output.
 SIMPLE_WORDS = "simple colours and textures"
 #: Pictures are read at this many pixels a side for simple features.
@@ -57,7 +57,7 @@ def photo_features(
     new: dict[bytes, NDArray[np.float32]] = {}
     for number, path in enumerate(paths):
         try:
-            key = key_of(path.read_bytes())
+            key = key_of(READING + path.read_bytes())
             row = cache.load([key]).get(key)
             if row is None:
                 row = new[key] = _row(path, vision)
@@ -116,12 +116,12 @@ def simple_features(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 def _row(path: Path, vision: PictureModel | None) -> NDArray[np.float32]:
     side = vision.side if vision else SIDE
-    image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
+    (image_module,) = import_pillow("PIL.Image")
     with one_sentence_errors(path), open_picture(path) as picture:
         if picture.width * picture.height > MAX_PIXELS:
             raise ValueError(f"{picture.width} × {picture.height} pixels, more than {MAX_PIXELS:,}")
         picture.draft("RGB", (4 * side, 4 * side))
-        upright = ops.exif_transpose(picture).convert("RGB")
+        upright = as_seen(picture)
         filter_ = image_module.Resampling.BOX if vision is None else image_module.Resampling.BICUBIC
         pixels = np.asarray(upright.resize((side, side), filter_))
     return vision.vector(pixels) if vision else simple_features(pixels)

@@ -7,6 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from phaselabel.segmentation.limits import Refusal, check_unpacked
 
 #: The formats that are opened. Pillow goes by the content of a file, not by its name, and would start another
@@ -55,6 +58,54 @@ def open_picture(source: str | Path | IO[bytes], formats: tuple[str, ...] = FORM
         n_bands = 3 if picture.mode == "P" else len(picture.getbands())
         check_unpacked(picture.width * picture.height * n_bands, Path(source))
     return picture
+
+
+def stretched(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Numbers as bytes, from the first to the 99th percentile of those that are finite.
+
+    Examples
+    --------
+    >>> stretched(np.array([500.0, 1000.0, 2000.0, np.nan])).tolist()
+    [0, 85, 255, 0]
+    """
+    known = values[np.isfinite(values)]
+    low, high = np.percentile(known, (1, 99)) if len(known) else (0.0, 0.0)
+    shares = (np.nan_to_num(values.astype(np.float32), nan=low) - low) / max(high - low, 1e-30)
+    return np.clip(255 * shares, 0, 255).astype(np.uint8)
+
+
+def as_seen(picture: Any) -> Any:
+    """A picture in 8-bit RGB, upright, as viewers show it.
+
+    Pillow alone makes transparent pixels black, and almost all pixels of more than 8 bits white.
+
+    Parameters
+    ----------
+    picture : PIL.Image.Image
+        The picture.
+
+    Returns
+    -------
+    PIL.Image.Image
+        On white where the picture is transparent; pixels of more than 8 bits are stretched.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> as_seen(Image.new("RGBA", (1, 1), (9, 9, 9, 0))).getpixel((0, 0))
+    (255, 255, 255)
+    >>> as_seen(Image.fromarray(np.array([[500, 1000, 2000]], np.uint16))).tobytes()[::3].hex()
+    '0055ff'
+    """
+    image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
+    upright = ops.exif_transpose(picture)
+    if upright.mode.startswith(("I", "F")):
+        return image_module.fromarray(stretched(np.asarray(upright))).convert("RGB")
+    if upright.mode in ("LA", "PA", "RGBA") or "transparency" in upright.info:
+        colours = upright.convert("RGBA")
+        white = image_module.new("RGBA", colours.size, "white")
+        return image_module.alpha_composite(white, colours).convert("RGB")
+    return upright.convert("RGB")
 
 
 @contextmanager

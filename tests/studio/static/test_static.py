@@ -89,6 +89,22 @@ def test_answering(studio, digit_file, digits, page_of, check, width, scheme):
     page_of.forgive("507")
 
 
+def assert_what_is_confirmed_is_in_sight(page):
+    hidden = """() => {
+      const tiles = document.querySelector(".tiles"), bottom = tiles.getBoundingClientRect().bottom + 1;
+      return [...tiles.children].filter(t => t.getBoundingClientRect().bottom > bottom).length;
+    }"""
+    n = page.locator(".tile:visible").count()
+    assert n > 1
+    assert page.evaluate(hidden) == 0
+    assert page.locator(".grid .asks").inner_text().startswith(f"Are these {n} all ")
+    before = state_of(page)["answered"]
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "n => document.querySelector('.numbers strong').textContent === n", arg=str(before + n)
+    )
+
+
 @LOOKS
 def test_rows_and_texts(studio, tmp_path, page_of, check, width, scheme):
     write_customers(tmp_path / "c.csv")
@@ -112,6 +128,7 @@ def test_rows_and_texts(studio, tmp_path, page_of, check, width, scheme):
     page.keyboard.press("g")
     page.locator("#confirm").wait_for()
     check(page, "a grid of texts")
+    assert_what_is_confirmed_is_in_sight(page)
 
 
 @LOOKS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.segmentation.photo_features import photo_features, words_for
-from phaselabel.segmentation.pictures import import_pillow, open_picture
+from phaselabel.segmentation.pictures import as_seen, import_pillow, open_picture
 from phaselabel.studio.items.source import NO_LABEL, Items, png
 
 #: The extensions of pictures.
@@ -123,12 +123,12 @@ class FolderItems(Items):
 def shown_picture(path: Path, name: str, large: bool) -> bytes:
     """Return the PNG of a picture with at most ``SHOWN_SIDE`` or ``LARGE_SIDE`` pixels a side."""
     side = LARGE_SIDE if large else SHOWN_SIDE
-    image_module, ops = import_pillow("PIL.Image", "PIL.ImageOps")
+    (image_module,) = import_pillow("PIL.Image")
     try:
         with open_picture(path) as picture:
             _check_pixels(picture)
             picture.draft("RGB", (side, side))
-            shown = ops.exif_transpose(picture).convert("RGB")
+            shown = as_seen(picture)
             shown.thumbnail((side, side))
             return png(np.asarray(shown))
     except (OSError, image_module.DecompressionBombError) as error:

@@ -102,7 +102,8 @@ export function open(root, first) {
     oninput: filterAnswers,
     onkeydown: chooseMatch,
   });
-  const form = el("form", { class: "add", onsubmit: answerByName }, nameField, el("button", {}, "Answer"));
+  const nameButton = el("button", {}, "Answer");
+  const form = el("form", { class: "add", onsubmit: answerByName }, nameField, nameButton);
   const skipButton = el(
     "button",
     { class: "quiet", title: "Skip (S)", onclick: skip },
@@ -165,14 +166,26 @@ export function open(root, first) {
     for (const button of remarkButtons) button.hidden = name !== "question";
     noteForm.hidden = true;
     question.pick(null);
-    ({ question, grid, review, list })[name].show();
+    cameFrom = null;
+    return { question, grid, review, list }[name].show();
   }
 
+  let cameFrom = null; // the view in which the item on the screen was picked, and its place there
+
   function look(q) {
+    const from = context.view === "question" ? cameFrom : [context.view, context.panel.scrollTop];
     setView("question");
+    cameFrom = from;
     question.pick(q);
     question.show();
     context.panel.focus();
+  }
+
+  // Leave a picked item: for the view where it was picked, or for the next question.
+  async function leave() {
+    const [name, place] = cameFrom ?? ["question", 0];
+    await setView(name);
+    if (context.view === name) context.panel.scrollTop = place;
   }
 
   function highlightGuess(id) {
@@ -194,8 +207,9 @@ export function open(root, first) {
     pending.add(row);
     try {
       const next = await sendAction(kind, { rows: [row], ...body });
-      if (question.current()?.item.row === row) question.pick(null);
+      const isDone = question.isPicked() && question.current().item.row === row;
       show(next);
+      if (isDone) leave();
       return next;
     } catch {
       return null;
@@ -229,12 +243,14 @@ export function open(root, first) {
     if (!(await request)) nameField.value ||= name;
   }
 
-  // Show only the classes whose names contain what is typed.
+  // Show only the classes whose names contain what is typed; say whether Enter makes a new one of it.
   function filterAnswers() {
-    const typed = nameField.value.trim().toLowerCase();
+    const typed = nameField.value.trim().replace(/\s+/g, " ").toLowerCase();
     for (const button of answers.children) {
       button.hidden = !button.dataset.name.toLowerCase().includes(typed);
     }
+    const isNew = typed && !context.state.classes.some((c) => c.name.toLowerCase() === typed);
+    nameButton.textContent = isNew ? "New class" : "Answer";
   }
 
   // The arrow goes from the field to the first class that matches.
@@ -280,10 +296,8 @@ export function open(root, first) {
       grid.skip();
       return;
     }
-    if (question.isPicked()) {
-      question.pick(null);
-      question.show();
-    } else sendOnce("skip");
+    if (question.isPicked()) leave();
+    else sendOnce("skip");
   }
 
   // -- state and events

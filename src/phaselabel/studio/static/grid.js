@@ -21,15 +21,29 @@ function fitTiles(tiles) {
   tiles.style.gridTemplateColumns = `repeat(auto-fit, ${side}px)`;
 }
 
+// Leave out the rows that are not wholly in sight, except the first: nobody should answer about the unseen.
+function leaveOutUnseen(tiles) {
+  const all = [...tiles.children];
+  for (const tile of all) tile.hidden = false;
+  const bottoms = all.map((tile) => tile.offsetTop - tiles.offsetTop + tile.offsetHeight);
+  all.forEach((tile, k) => {
+    tile.hidden = bottoms[k] > Math.max(tiles.clientHeight + 1, bottoms[0]);
+  });
+}
+
 export function makeGrid(context) {
   const { panel } = context;
-  let items = [],
+  let items = [], // those on the screen, and more for a larger window
     guess = null,
-    chosen = new Set();
+    odd = new Set(),
+    tiles = null;
 
   function message(text) {
     panel.replaceChildren(el("p", { class: "loading" }, text));
   }
+
+  const seen = () => items.map((q) => q.item.row).filter((_, k) => !tiles.children[k].hidden);
+  const chosen = () => seen().filter((row) => !odd.has(row));
 
   async function show() {
     message("Looking for similar items…");
@@ -37,24 +51,32 @@ export function makeGrid(context) {
     if (context.view !== "grid" || !grid) return;
     items = grid.items;
     guess = grid.class;
-    chosen = new Set(items.map((q) => q.item.row));
+    odd = new Set();
     if (!items.length) {
       message("Answer a few questions first.");
       return;
     }
+    const number = el("span", {});
     const hint = el("small", {}, "Click the odd ones out, then confirm.");
-    const title = [`Are these ${items.length} all `, chip(context.classOf(guess)), "? ", hint];
+    const title = [number, chip(context.classOf(guess)), "? ", hint];
     const confirmButton = el(
       "button",
       { class: "primary", id: "confirm", onclick: () => confirm(guess) },
       "Confirm ",
       el("kbd", {}, "Enter"),
     );
-    const tiles = el("div", { class: "tiles" }, items.map(tile));
+    tiles = el("div", { class: "tiles" }, items.map(tile));
     panel.replaceChildren(
       el("div", { class: "grid" }, el("p", { class: "asks" }, title), tiles, el("div", {}, confirmButton)),
     );
-    if (items[0].item.kind === "image") new ResizeObserver(() => fitTiles(tiles)).observe(tiles);
+    const fit = () => {
+      if (items[0]?.item.kind === "image") fitTiles(tiles);
+      leaveOutUnseen(tiles);
+      const n = seen().length;
+      number.textContent = n > 1 ? `Are these ${n} all ` : "Is this ";
+    };
+    fit();
+    new ResizeObserver(fit).observe(tiles);
   }
 
   function tile(q) {
@@ -66,9 +88,9 @@ export function makeGrid(context) {
         "aria-pressed": "true",
         "aria-label": caption,
         onclick: () => {
-          const on = !chosen.has(row);
-          if (on) chosen.add(row);
-          else chosen.delete(row);
+          const on = odd.has(row);
+          if (on) odd.delete(row);
+          else odd.add(row);
           button.classList.toggle("on", on);
           button.setAttribute("aria-pressed", String(on));
         },
@@ -79,23 +101,16 @@ export function makeGrid(context) {
   }
 
   // Send one action for the items of this grid, then show the next grid.
-  async function send(kind, body) {
+  async function send(kind, rows, body) {
+    if (!rows.length) return;
     items = [];
-    await context.send(kind, body).catch(() => {});
+    await context.send(kind, { rows, ...body }).catch(() => {});
     if (context.view === "grid") show();
   }
 
-  function confirm(id) {
-    if (chosen.size && items.length) send("answer", { rows: [...chosen], class: id });
-  }
-
-  function confirmByName(name) {
-    if (chosen.size && items.length) send("answer", { rows: [...chosen], name });
-  }
-
-  function skip() {
-    if (items.length) send("skip", { rows: items.map((q) => q.item.row) });
-  }
+  const confirm = (id) => send("answer", chosen(), { class: id });
+  const confirmByName = (name) => send("answer", chosen(), { name });
+  const skip = () => send("skip", seen());
 
   return {
     show,

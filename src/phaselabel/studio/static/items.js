@@ -3,6 +3,7 @@ import { el, textColour } from "./dom.js";
 
 const SMALL_IMAGE_PIXELS = 100;
 const SMALL_FIELDS = 6;
+const SHORT_TEXT = 240; // letters
 
 export const pictureOf = (item) => `data/item?row=${item.row}`;
 
@@ -28,7 +29,10 @@ export function itemView(item, large = false, onShown = () => {}) {
     });
     return image;
   }
-  if (item.kind === "text") return el("p", { class: `text${size}` }, large ? markedText(item) : item.text);
+  if (item.kind === "text") {
+    const length = item.text.length <= SHORT_TEXT ? " short" : "";
+    return el("p", { class: `text${size}${length}` }, large ? markedText(item) : item.text);
+  }
   const fields = large ? item.fields : item.fields.slice(0, SMALL_FIELDS);
   return el(
     "dl",
@@ -55,6 +59,6 @@ export function classColours(c) {
 // The name of a class on its colour; "no label yet" without a class.
 export function chip(c) {
   return c
-    ? el("span", { class: "chip", style: classColours(c) }, c.name)
+    ? el("span", { class: "chip", title: c.name, style: classColours(c) }, c.name)
     : el("span", { class: "chip none" }, "no label yet");
 }

@@ -50,8 +50,8 @@ export function makeList(context) {
 
   function words(q) {
     const of = context.classOf(q.known ?? q.guess);
-    const sure = q.known ? " answered" : of && q.confidence !== null ? ` ${percent(q.confidence)} sure` : "";
-    return [chip(of), sure, q.flag ? el("em", {}, ` ${q.flag}`) : ""];
+    const sure = q.known ? "answered" : of && q.confidence !== null ? `${percent(q.confidence)} sure` : "";
+    return el("span", { class: "verdict" }, chip(of), sure, q.flag ? el("em", {}, q.flag) : "");
   }
 
   function entry(q) {

@@ -8,8 +8,10 @@ export function makeReview(context) {
 
   function words(q) {
     const { classOf } = context;
-    if (!q.known) return [chip(classOf(q.guess)), ` ${percent(q.confidence ?? 0)} sure`];
-    return [chip(classOf(q.known)), q.rival ? [" neighbours: ", chip(classOf(q.rival))] : ""];
+    const sure = q.confidence === null ? "" : `${percent(q.confidence)} sure`;
+    if (!q.known) return el("span", { class: "verdict" }, chip(classOf(q.guess)), sure);
+    const rival = q.rival ? ["neighbours:", chip(classOf(q.rival))] : "";
+    return el("span", { class: "verdict" }, chip(classOf(q.known)), rival);
   }
 
   function entry(q) {
