@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
@@ -337,11 +337,16 @@ def _write_pictures(result: Segmented, draft: Path) -> None:
     image_module.fromarray(overlay(result)).save(draft / "overlay.png", pnginfo=signature())
     grey = (255 * result.confidence).round().astype(np.uint8)
     image_module.fromarray(grey).save(draft / "confidence.png", pnginfo=signature())
+    for name, picture in mask_pictures(result):
+        picture.save(draft / name, pnginfo=signature())
+
+
+def mask_pictures(result: Segmented) -> Iterator[tuple[str, Any]]:
+    """The file name and the black and white picture of every class."""
+    (image_module,) = import_pillow("PIL.Image")
     for number, name in result.classes.items():
         mask = (result.labels == number).astype(np.uint8) * 255
-        image_module.fromarray(mask).save(
-            draft / f"mask_{number}{_suffix(name, number)}.png", pnginfo=signature()
-        )
+        yield f"mask_{number}{_suffix(name, number)}.png", image_module.fromarray(mask)
 
 
 def _write_volume(result: Segmented, draft: Path) -> None:

@@ -1,9 +1,7 @@
 """A folder of pictures and strokes in, the segmentation of all of them by one model out: the album."""
 
-import io
 import json
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,9 +17,12 @@ from phaselabel.studio.drawing import (
     DrawingWorkspace,
     Result,
     SupersededError,
+    archived,
     changed_marks,
     json_bytes,
+    label_png,
     marks_of,
+    mask_pngs,
     rgb,
 )
 from phaselabel.studio.imported_files import read_file
@@ -210,27 +211,28 @@ class AlbumWorkspace(DrawingWorkspace):
                 f"{title}.json": json_bytes(drawing.on(number).document(title))
                 for number, title in self.pictures.items()
             }
-            return _archive(documents)
+            return archived(documents)
         self.settle_once()
         if not self.results:
             raise ValueError("There is no segmentation yet; mark at least two classes.")
         if name == "coco.json":
             return json_bytes(self._coco())
-        with tempfile.TemporaryDirectory() as folder:
-            if name == "model.zip":
-                with self._computing:
-                    try:
-                        self._segmentation.save(Path(folder) / name)
-                    except SupersededError:
-                        raise ValueError("A stroke came in between; save the model again.") from None
-                return (Path(folder) / name).read_bytes()
-            files = {}
-            for number, result in self.results.items():
-                title = self.pictures[number]
-                for path in export.save(result, Path(folder) / str(number), title):
-                    if path.name == "labels.png" if name == "labels.zip" else path.name.startswith("mask_"):
-                        files[f"{title}/{path.name}"] = path.read_bytes()
-            return _archive(files)
+        if name == "model.zip":
+            return self._model()
+        files = {}
+        for number, result in self.results.items():
+            found = {"labels.png": label_png(result)} if name == "labels.zip" else mask_pngs(result)
+            files |= {f"{self.pictures[number]}/{file}": data for file, data in found.items()}
+        return archived(files)
+
+    def _model(self) -> bytes:
+        """The file of the model, for ``phaselabel.load``."""
+        with tempfile.TemporaryDirectory() as folder, self._computing:
+            try:
+                self._segmentation.save(Path(folder) / "model.zip")
+            except SupersededError:
+                raise ValueError("A stroke came in between; save the model again.") from None
+            return (Path(folder) / "model.zip").read_bytes()
 
     def _coco(self) -> dict[str, Any]:
         """One COCO document of all pictures."""
@@ -332,14 +334,6 @@ def _with_equal_bands(images: list[NDArray[Any]]) -> list[NDArray[Any]]:
         cube = image[:, :, None] if image.ndim == 2 else image
         colours.append(np.repeat(cube[:, :, :1], 3, axis=2) if cube.shape[2] < 3 else cube[:, :, :3])
     return colours
-
-
-def _archive(files: dict[str, bytes]) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return content.getvalue()
 
 
 def open_album(

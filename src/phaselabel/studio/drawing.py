@@ -10,14 +10,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.segmentation import Marks, Segmenter, export
-from phaselabel.segmentation.pictures import import_pillow
+from phaselabel.segmentation.pictures import signature
 from phaselabel.studio.attempt import attempt
 from phaselabel.studio.page_images import PageLabels, described_bands, encoded_picture, newest_labels
 from phaselabel.studio.project import Project
@@ -229,19 +228,15 @@ class DrawingWorkspace:
             raise ValueError("There is no segmentation yet; mark at least two classes.")
         if name == "coco.json":
             return json_bytes(export.coco(result, self.title))
+        if name == "labels.png":
+            return label_png(result)
+        if name == "masks.zip":
+            return archived(mask_pngs(result))
         with tempfile.TemporaryDirectory() as folder:
-            paths = export.save(result, folder, self.title)
-            if name == "labels.png":
-                return (Path(folder) / name).read_bytes()
-            chosen = [p for p in paths if name == "everything.zip" or p.name.startswith("mask_")]
-            file = io.BytesIO()
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for path in chosen:
-                    archive.write(path, path.name)
-                if name == "everything.zip":
-                    archive.writestr("strokes.json", json_bytes(self.drawing.document(self.title)))
-                    archive.writestr("marks.png", self._marks_picture())
-            return file.getvalue()
+            files = {path.name: path.read_bytes() for path in export.save(result, folder, self.title)}
+        files["strokes.json"] = json_bytes(self.drawing.document(self.title))
+        files["marks.png"] = self._marks_picture()
+        return archived(files)
 
     # -- helpers
 
@@ -257,19 +252,9 @@ class DrawingWorkspace:
         return state
 
     def _marks_picture(self) -> bytes:
-        (image_module,) = import_pillow("PIL.Image")
-        labels = self.drawing.labels()
-        if self.drawing.last > 255:  # more than a palette has
-            picture = image_module.fromarray(labels.astype(np.uint16))
-        else:
-            picture = image_module.fromarray(labels.astype(np.uint8)).convert("P")
-            palette = [0] * 768
-            for k, text in self.drawing.colors.items():
-                palette[3 * k : 3 * k + 3] = rgb(text)
-            picture.putpalette(palette)
-        file = io.BytesIO()
-        picture.save(file, format="PNG")
-        return file.getvalue()
+        drawing = self.drawing
+        colors = {k: rgb(text) for k, text in drawing.colors.items()}
+        return _png(export.label_picture(drawing.labels(), {drawing.last: ""}, colors))
 
     def _work(self) -> None:
         if not self.prepare():
@@ -427,3 +412,28 @@ def rgb(text: str) -> tuple[int, int, int]:
 def json_bytes(document: Any) -> bytes:
     """A document as the content of a JSON file."""
     return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def label_png(result: Result) -> bytes:
+    """The file of a result's labels."""
+    return _png(export.label_picture(result.labels, result.classes, result.colors), pnginfo=signature())
+
+
+def mask_pngs(result: Result) -> dict[str, bytes]:
+    """The files of a result's masks, by name."""
+    return {name: _png(picture, pnginfo=signature()) for name, picture in export.mask_pictures(result)}
+
+
+def _png(picture: Any, **options: Any) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, format="PNG", **options)
+    return file.getvalue()
+
+
+def archived(files: dict[str, bytes]) -> bytes:
+    """A ZIP file of some files."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return content.getvalue()
