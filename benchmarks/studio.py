@@ -112,17 +112,17 @@ def session(source, truth, n_answers, think):
     return waits, right, state["accuracy"]
 
 
-def inner_stroke(truth, number, rng):
-    """The ends of a level stroke well inside a class, in pixels."""
+def inner_stroke(truth, number, rng, brush):
+    """The ends of a level stroke in pixels; drawn with a brush of this width, all of it is inside a class."""
     from scipy import ndimage
 
     step = max(1, len(truth) // 300)
-    far = ndimage.distance_transform_edt(np.pad(truth[::step, ::step] == number, 1))[1:-1, 1:-1]
+    far = step * ndimage.distance_transform_edt(np.pad(truth[::step, ::step] == number, 1))[1:-1, 1:-1]
+    far -= brush / 2 + step
     rows, columns = np.nonzero(far >= np.quantile(far[far > 0], 0.6))
     some = rng.integers(len(rows))
-    half = 0.6 * far[rows[some], columns[some]]
     y, x = rows[some], columns[some]
-    return [(step * (x - half), step * y), (step * (x + half), step * y)]
+    return [(step * x - 0.6 * far[y, x], step * y), (step * x + 0.6 * far[y, x], step * y)]
 
 
 def drawing_session(height, n_strokes, think):
@@ -154,9 +154,10 @@ def drawing_session(height, n_strokes, think):
             scale = min(box["width"] / truth.shape[1], box["height"] / truth.shape[0]) * 0.97
             left = box["x"] + (box["width"] - scale * truth.shape[1]) / 2
             top = box["y"] + (box["height"] - scale * truth.shape[0]) / 2
+            brush = int(page.get_by_label("Size of the brush").input_value())
             for k in range(n_strokes + 3):
                 number = k % 3 + 1
-                (x, y), (x2, _) = inner_stroke(truth, number, rng)
+                (x, y), (x2, _) = inner_stroke(truth, number, rng, brush)
                 page.keyboard.press(str(number))
                 page.mouse.move(left + scale * x, top + scale * y)
                 page.mouse.down()

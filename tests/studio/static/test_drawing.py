@@ -332,6 +332,19 @@ def test_a_stroke_on_one_picture_segments_the_next_one(studio, tmp_path, page_of
     assert (labels[22:38, 62:88] == 1).mean() > 0.95
     shoot(page, "album")
 
+    # The pixels of a picture that was left while they were on their way don't replace those of another one.
+    shown = "document.querySelector('.stage canvas').toDataURL()"
+    page.locator("#title").hover()
+    before, held = page.evaluate(shown), []
+    page.route("**/data/picture?image=0*", held.append)
+    page.keyboard.press(",")
+    page.wait_for_function("() => document.querySelector('.album select').value === '0'")
+    page.keyboard.press(".")
+    page.wait_for_function("now => document.querySelector('.stage canvas').toDataURL() === now", arg=before)
+    held[0].continue_()
+    page.wait_for_timeout(500)
+    assert page.evaluate(shown) == before
+
 
 def test_strokes_by_mouse_in_firefox(studio, flower, firefox):
     firefox.goto(studio(flower).address)

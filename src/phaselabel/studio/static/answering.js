@@ -1,6 +1,6 @@
 // The answering workspace: questions, grids and reviews; beside them what follows from the answers.
 import { makeClassDialog } from "./classes.js";
-import { el, find, statusText } from "./dom.js";
+import { digitOf, el, find, statusText } from "./dom.js";
 import { makeFigures } from "./figures.js";
 import { makeGrid } from "./grid.js";
 import { classColours } from "./items.js";
@@ -43,10 +43,9 @@ const ZOOM_KEYS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
 const keyOf = (k) => (k < 20 ? `${k < 10 ? "" : "⇧"}${(k + 1) % 10}` : "•");
 
 // The number of the class that a key means, counted from 0; undefined if it means none.
-function classOfKey({ key, code, shiftKey }) {
-  const digit = /^[0-9]$/.test(key) ? key : shiftKey && /^Digit(\d)$/.exec(code)?.[1];
-  if (!digit) return undefined;
-  return ((Number(digit) + 9) % 10) + (digit === key ? 0 : 10);
+function classOfKey(event) {
+  const [digit, isShifted] = digitOf(event);
+  return digit === undefined ? undefined : ((digit + 9) % 10) + (isShifted ? 10 : 0);
 }
 
 export function open(root, first) {

@@ -7,17 +7,18 @@ export function makeClassList(model, actions) {
   const tip = el("p", { class: "tip" });
 
   function classEntry(c, k) {
+    const key = k < 9 ? String(k + 1) : `⇧${k - 8}`;
     const button = el(
       "button",
       {
         class: "pick",
         "aria-pressed": String(model.active === c.id),
         "aria-label": `Draw ${c.name}`,
-        title: k < 9 ? `Key ${k + 1}` : "",
+        title: k < 18 ? `Key ${key}` : "",
         onclick: () => actions.choose(c.id),
         style: { background: c.color, color: textColour(c.color) },
       },
-      k < 9 ? String(k + 1) : "•",
+      k < 18 ? key : "•",
     );
     const name = el("input", {
       type: "text",

@@ -31,6 +31,13 @@ export function isTyping(event) {
   );
 }
 
+// The digit of a key press, and whether it came with Shift; [undefined, …] if it is no digit.
+export function digitOf({ key, code, shiftKey }) {
+  if (/^[0-9]$/.test(key)) return [Number(key), false];
+  const digit = shiftKey ? /^Digit(\d)$/.exec(code)?.[1] : undefined;
+  return [digit && Number(digit), true];
+}
+
 export function rgb(hex) {
   return [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
 }

@@ -2,7 +2,7 @@
 import { makeAlbum } from "./album.js";
 import { makeCanvas } from "./canvas.js";
 import { makeClassList } from "./class_list.js";
-import { el, statusText } from "./dom.js";
+import { digitOf, el, statusText } from "./dom.js";
 import { setStatus, toast, updateHistoryButtons } from "./messages.js";
 import { notesList } from "./notes.js";
 import { makePen } from "./pen.js";
@@ -24,6 +24,7 @@ const MAX_BRUSH = 120;
 const HEADER_BYTES = 12;
 const KEYS = {
   "1 … 9": "choose a class",
+  "Shift 1 … 9": "choose the 10th to 18th class",
   N: "new class",
   B: "brush",
   E: "eraser",
@@ -265,14 +266,18 @@ export function open(root, first) {
   }
 
   // -- state and events
-  // Show another picture of the album.
+  // Show another picture of the album. Responses overtake each other: the latest request counts.
+  let wanted = null;
   async function goTo(image) {
-    const next = await query("state", { image });
+    wanted = image;
+    const next = await query("state", { image }).catch(() => null);
+    if (wanted !== image || !next) return;
     model.state = next;
     model.picture = model.segmentation = model.shape = null;
     model.hint = -1;
     show(next);
     await Promise.all([loadPicture(), loadSegmentation()]);
+    if (wanted !== image) return;
     view.fit();
     root.dataset.image = String(image);
   }
@@ -360,8 +365,9 @@ export function open(root, first) {
   function onKey(event) {
     const key = event.key.toLowerCase();
     if (shapes.onKey(event) || pen.onKey(event)) return true;
-    if (/^[1-9]$/.test(key)) {
-      const c = model.state.classes[Number(key) - 1];
+    const [digit, isShifted] = digitOf(event);
+    if (digit) {
+      const c = model.state.classes[digit - 1 + (isShifted ? 9 : 0)];
       if (c) choose(c.id);
       return true;
     }
@@ -372,8 +378,11 @@ export function open(root, first) {
   }
 
   async function loadPicture() {
-    const { content } = await bytes("picture", { ...ofPicture(), bands: model.bands });
-    model.picture = await createImageBitmap(new Blob([content]));
+    const { bands, state } = model;
+    const { content } = await bytes("picture", { ...ofPicture(), bands });
+    const picture = await createImageBitmap(new Blob([content]));
+    if (bands !== model.bands || state.image !== model.state.image) return; // another one is shown by now
+    model.picture = picture;
     draw();
   }
 
