@@ -136,6 +136,16 @@ def test_a_stroke_on_no_picture_is_refused(album, kind, body):
     assert workspace.project.version == 1
 
 
+def test_undo_says_which_picture_it_concerns(album):
+    workspace = album()
+    assert "concerns" not in workspace.act("undo", {})  # there is nothing to take back
+    draw(workspace)
+    stroke = {"class": 1, "size": 1, "points": [[2, 2]], "image": 1}
+    assert "concerns" not in workspace.act("stroke", stroke)
+    assert [workspace.act(kind, {})["concerns"] for kind in ("undo", "undo", "redo")] == [1, 0, 0]
+    workspace.close()
+
+
 def test_clearing_one_picture_leaves_the_others(album):
     workspace = album()
     workspace.act("class", {"name": "square"})

@@ -170,10 +170,16 @@ class AlbumWorkspace(DrawingWorkspace):
     def act(self, kind: Any, body: Any, request_id: str | None = None, person: str = "") -> dict[str, Any]:
         """Check an action, record it on disk, apply it and return the new state of its picture."""
         super().act(kind, body, request_id)
+        moved = {"undo": self.project.undone, "redo": self.project.actions}.get(kind, [])
+        if moved:
+            body = moved[-1].body
         number = body.get("image") if isinstance(body, dict) else None
-        if number in self.pictures:
-            self._last_drawn = int(number)
-        return self.state(image=str(self._last_drawn))
+        if number not in self.pictures:
+            return self.state(image=str(self._last_drawn))
+        self._last_drawn = int(number)
+        state = self.state(image=str(number))
+        # What is taken back may be on another picture than the page shows.
+        return {**state, "concerns": number} if moved else state
 
     def _read(self, data: bytes, image: str) -> dict[str, Any]:
         """The action that adds a file to the pictures that it names, or to the one that is shown."""

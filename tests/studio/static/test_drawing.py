@@ -336,7 +336,7 @@ def test_a_stroke_on_one_picture_segments_the_next_one(studio, tmp_path, page_of
     shown = "document.querySelector('.stage canvas').toDataURL()"
     page.locator("#title").hover()
     before, held = page.evaluate(shown), []
-    page.route("**/data/picture?image=0*", held.append)
+    page.route("**/data/picture?image=0*", lambda route: held.append(route))
     page.keyboard.press(",")
     page.wait_for_function("() => document.querySelector('.album select').value === '0'")
     page.keyboard.press(".")
@@ -344,6 +344,11 @@ def test_a_stroke_on_one_picture_segments_the_next_one(studio, tmp_path, page_of
     held[0].continue_()
     page.wait_for_timeout(500)
     assert page.evaluate(shown) == before
+
+    # Undo goes to the picture that it concerns.
+    page.unroute("**/data/picture?image=0*")
+    page.keyboard.press("z")
+    page.wait_for_function("() => document.querySelector('#workspace').dataset.image === '0'")
 
 
 def test_strokes_by_mouse_in_firefox(studio, flower, firefox):

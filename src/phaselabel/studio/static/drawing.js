@@ -300,6 +300,12 @@ export function open(root, first) {
     draw();
   }
 
+  // What was taken back is shown, also if it is on another picture.
+  function showHistory(next) {
+    if (next.concerns === undefined || next.concerns === model.state.image) show(next);
+    else goTo(next.concerns);
+  }
+
   async function loadSegmentation() {
     const { image } = model.state;
     const { version, content } = await bytes("segmentation", ofPicture());
@@ -390,5 +396,6 @@ export function open(root, first) {
   setTool("brush");
   show(first);
   const importButton = el("button", { role: "menuitem", onclick: () => fileField.click() }, "Import…");
-  return { show, onEvent, onKey, menu: [importButton], keys: isAlbum ? { ...KEYS, ...ALBUM_KEYS } : KEYS };
+  const keys = isAlbum ? { ...KEYS, ...ALBUM_KEYS } : KEYS;
+  return { show: showHistory, onEvent, onKey, menu: [importButton], keys };
 }
