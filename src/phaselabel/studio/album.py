@@ -225,7 +225,7 @@ class AlbumWorkspace(DrawingWorkspace):
             return json_bytes(self._coco())
         if name == "model.zip":
             return self._model()
-        files = {}
+        files: dict[str, bytes] = {}
         for number, result in self.results.items():
             found = {"labels.png": label_png(result)} if name == "labels.zip" else mask_pngs(result)
             files |= {f"{self.pictures[number]}/{file}": data for file, data in found.items()}
