@@ -35,7 +35,6 @@ BAD = {
         "pass --text t",
     ),
     "too many neighbours": (GOOD, ["--label", "k", "--neighbors", "99"], "--neighbors=99"),
-    "bad epsilon": (GOOD, ["--label", "k", "--epsilon", "-1"], "epsilon must be"),
     "semicolons": (GOOD.replace(",", ";"), ["--label", "k"], "pass --delimiter ';'"),
     "decimal commas": (
         GOOD.replace(",", ";").replace("\n2", "\n2,5"),

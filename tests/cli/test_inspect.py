@@ -63,11 +63,14 @@ def test_what_can_not_be_shown(text, words, message, tmp_path, capsys, monkeypat
 
 def test_a_dry_run_shows_the_plan_of_a_table_that_would_be_refused(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("x,w,k\n1,u,a\n,v,b\n3,,a\n4,u,\n")
-    for words, missing in ([], 3), (["--label", "k"], 2):
+    for words, missing in ([], "3 values"), (["--label", "k"], "2 values"), (["--features", "x"], "1 value"):
         assert main(["inspect", str(tmp_path / "t.csv"), *words]) == 0
         said = capsys.readouterr().err
         assert "numbers      1, scaled" in said
-        assert f"missing      {missing} values (numbers not filled, categories: none of the words)" in said
-        assert "label would refuse this table: 1 value is missing in 1 column (x 1); fill them in" in said
+        assert f"missing      {missing} (numbers not filled, categories: none of the words)" in said
+        assert (
+            "label would refuse this table: 1 value is missing in 1 column (x 1); fill in what is missing"
+            in said
+        )
     assert main(["inspect", str(tmp_path / "t.csv"), "--label", "k", "--drop", "x"]) == 0
     assert "refuse" not in capsys.readouterr().err

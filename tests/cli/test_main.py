@@ -26,6 +26,41 @@ def test_wrong_command_is_exit_code_2():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["label", "t.csv", "--epsilon", "-1"],
+            "--epsilon: must be a number between 1e-06 and 1e+06; got '-1'",
+        ),
+        (["label", "t.csv", "--epsilon", "nan"], "--epsilon: must be a number"),
+        (["label", "t.csv", "--fidelity", "-5"], "--fidelity: must be a number"),
+        (["label", "t.csv", "--fidelity", "0"], "--fidelity: must be a number"),
+        (["label", "t.csv", "--abstain-below", "2"], "--abstain-below: must be a number between 0 and 1"),
+        (
+            ["label", "t.csv", "--class-sizes", "u=-1,v=2"],
+            "--class-sizes: must name every class once, with a share",
+        ),
+        (["label", "t.csv", "--class-sizes", "u=1,u=2"], "--class-sizes: must name every class once"),
+        (["label", "t.csv", "--class-sizes", "u=nan,v=2"], "--class-sizes: must name every class once"),
+        (["label", "t/", "--sweeps-per-round", "x"], "--sweeps-per-round: must be a whole number"),
+        (["segment", "t.png", "--patch", "-3"], "--patch: must be a whole number"),
+        (["segment", "t.png", "--position", "-3"], "--position: must be a number"),
+        (
+            ["studio", "t.png", "--port", "99999"],
+            "--port: must be a whole number between 0 and 65535; got '99999'",
+        ),
+        (["backend", "--port", "-1"], "--port: must be a whole number"),
+        (["paper", "all", "--seed", "-1"], "--seed: must be a whole number"),
+    ],
+)
+def test_a_wrong_number_is_refused_before_any_file_is_opened(words, said, capsys):
+    with pytest.raises(SystemExit) as done:
+        main(words)
+    assert done.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_errors_are_one_sentence(monkeypatch, capsys):
     def fail(arguments):
         raise ValueError("epsilon must be\n  positive.")

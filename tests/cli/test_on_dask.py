@@ -155,7 +155,10 @@ def test_columns_are_refused_in_the_words_of_a_local_run(client, command, tmp_pa
     write_parts(table, tmp_path / "many.parquet", [2])
     parquet.write_table(table, tmp_path / "one.parquet")
     for words, message in (
-        (["--label", "k"], "1 value is missing in 1 column (x 1); fill them in with --impute median"),
+        (
+            ["--label", "k"],
+            "1 value is missing in 1 column (x 1); fill in what is missing with --impute median",
+        ),
         (["--label", "K"], "did you mean 'k'?"),
         (["--label", "k", "--drop", "nope"], "There is no column 'nope' to use"),
         (["--label", "k", "--unlabeled", "a", "--unlabeled", ""], "has one class only, 'b' (1 rows)"),

@@ -54,7 +54,15 @@ def test_every_decision_is_printed(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("labels", "note"),
-    [(["a", "-1", "b"] * 20, "-1 is taken as a class"), ([f"w{i}" for i in range(60)], "a single label")],
+    [
+        (["a", "-1", "b"] * 20, "-1 is taken as a class"),
+        ([f"w{i}" for i in range(60)], "all classes of 'k' have a single label"),
+        (
+            [f"w{i // 2}" for i in range(42)] + [f"v{i}" for i in range(18)],
+            "most classes of 'k' have a single label",
+        ),
+        ([*"abcdefgh", *[""] * 52], "all classes of 'k' have a single label"),
+    ],
 )
 def test_labels_that_look_wrong_are_noted(tmp_path, labels, note):
     write(tmp_path / "t.csv", {"x": [i * 7 % 59 for i in range(60)], "k": labels})

@@ -102,13 +102,16 @@ def test_a_folder_with_other_files_is_never_replaced(tmp_path, swap):
     with pytest.raises(FileExistsError, match="phaselabel did not write"):
         write_folder(tmp_path / "results", 2, overwrite=True)
     assert (tmp_path / "results" / "papers" / "thesis.tex").read_text() == "three years"
+    for overwrite in (False, True):  # nobody is told that it may be replaced, if it never is
+        with pytest.raises(FileExistsError, match="is a folder, and a file"):
+            refuse_existing(tmp_path / "results", overwrite)
+        with pytest.raises(FileExistsError, match="phaselabel did not write"):
+            refuse_existing(tmp_path / "results", overwrite, folder=True)
     with (
         pytest.raises(FileExistsError, match="is a folder, and a file"),
         replacing(tmp_path / "results", True),
     ):
         pass
-    with pytest.raises(FileExistsError, match="phaselabel did not write"):
-        refuse_existing(tmp_path / "results", True, folder=True)
     (tmp_path / "file").write_text("text")
     with pytest.raises(FileExistsError, match="is a file, and a folder"):
         write_folder(tmp_path / "file", 2, overwrite=True)

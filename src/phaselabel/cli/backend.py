@@ -7,6 +7,8 @@ Choices. Every annotation improves the next predictions.
 import argparse
 from pathlib import Path
 
+from phaselabel.cli.console import between
+
 EPILOG = """\
 examples:
   phaselabel backend
@@ -22,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="who may call (default: this machine)"
     )
-    parser.add_argument("--port", type=int, default=9090, metavar="N", help="the port (default: 9090)")
+    parser.add_argument(
+        "--port", type=between(0, 65535, whole=True), default=9090, metavar="N", help="the port (9090)"
+    )
     parser.add_argument(
         "--embed",
         nargs="?",

@@ -44,14 +44,19 @@ def positive(word: str) -> int:
     return int(word)
 
 
-def probability(word: str) -> float:
-    """The type of an argument that is a number from 0 to 1."""
-    try:
-        if 0 <= float(word) <= 1:
-            return float(word)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"must be a number between 0 and 1; got {word!r}")
+def between(low: float, high: float, whole: bool = False) -> Callable[[str], Any]:
+    """The type of an argument that is a number, or a whole number, from one number to another."""
+    kind, what = (int, "whole number") if whole else (float, "number")
+
+    def read(word: str) -> Any:
+        try:
+            if low <= kind(word) <= high:
+                return kind(word)
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(f"must be a {what} between {low:g} and {high:g}; got {word!r}")
+
+    return read
 
 
 def output_of(arguments: argparse.Namespace, ending: str) -> Path:

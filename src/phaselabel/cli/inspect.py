@@ -137,9 +137,9 @@ def _plan(console: Console, table: "Table", arguments: argparse.Namespace) -> No
     if arguments.label or arguments.labels:
         plan = make_plan(table, arguments, tables.survey, tables.Labels.of, dry=True)
         announce(console, plan)
-        gaps = tables.missing_numbers(plan.columns, plan.recipe)
-        if gaps:
-            console.note(f"phaselabel label would refuse this table: {gaps}")
+        faults = tables.unusable_numbers(plan.columns, plan.recipe)
+        if faults:
+            console.note(f"phaselabel label would refuse this table: {faults}")
             console.say("", "this was a dry run")
         else:
             console.say("", "this was a dry run; phaselabel label with the same options labels the rows")
@@ -155,9 +155,9 @@ def _plan(console: Console, table: "Table", arguments: argparse.Namespace) -> No
         console.say(heading, words)
     for words in tables.odd_cells(columns, recipe):
         console.note(words)
-    gaps = tables.missing_numbers(columns, recipe)
-    if gaps:
-        console.note(f"phaselabel label would refuse this table: {gaps}")
+    faults = tables.unusable_numbers(columns, recipe)
+    if faults:
+        console.note(f"phaselabel label would refuse this table: {faults}")
     console.say("", "name the column with the labels with --label to see what is done with them")
     console.finish(
         table=arguments.results, rows=n_rows, features=recipe.roles, left_out=recipe.left_out,

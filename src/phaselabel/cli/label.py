@@ -6,6 +6,7 @@ NAME_confidence (from 0 to 1; 0 where no label reaches) and NAME_reached. Given 
 """
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from phaselabel.cli.console import (
     Console,
     add_output_arguments,
     add_reading_arguments,
+    between,
     opened,
     output_of,
     positive,
-    probability,
 )
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
@@ -102,10 +103,18 @@ def add_method_arguments(parser: argparse.ArgumentParser) -> None:
         help="the columns that the models see; the graph is made from all that are used (default: all)",
     )  # fmt: skip
     group.add_argument(
-        "--epsilon", type=float, default=1.0, metavar="ε", help="the interface width (default: 1)"
+        "--epsilon",
+        type=between(1e-6, 1e6),
+        default=1.0,
+        metavar="ε",
+        help="the interface width (default: 1)",
     )
     group.add_argument(
-        "--fidelity", type=float, default=30.0, metavar="μ", help="the trust in given labels (default: 30)"
+        "--fidelity",
+        type=between(1e-12, 1e12),
+        default=30.0,
+        metavar="μ",
+        help="the trust in given labels (default: 30)",
     )
     group.add_argument(
         "--max-iter",
@@ -124,7 +133,7 @@ def add_method_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--abstain-below",
-        type=probability,
+        type=between(0, 1),
         metavar="P",
         help="leave rows of lower confidence without a label",
     )
@@ -160,9 +169,12 @@ def _sizes(text: str) -> dict[str, float]:
     """The type of --class-sizes."""
     try:
         pairs = [pair.rsplit("=", 1) for pair in text.split(",")]
-        return {name.strip(): float(size) for name, size in pairs}
+        sizes = {name.strip(): float(size) for name, size in pairs}
     except ValueError:
         raise argparse.ArgumentTypeError(f"must be like 'a=0.9,b=0.1'; got {text!r}") from None
+    if len(sizes) < len(pairs) or not all(0 < size < math.inf for size in sizes.values()):
+        raise argparse.ArgumentTypeError(f"must name every class once, with a share above 0; got {text!r}")
+    return sizes
 
 
 def class_sizes_of(arguments: argparse.Namespace, classes: list[Any]) -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from phaselabel.cli.console import Console, amount
+from phaselabel.cli.console import Console, amount, positive
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
 if TYPE_CHECKING:
@@ -37,9 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     group.add_argument(
-        "--sweeps-per-round", metavar="N", default="auto",
+        "--sweeps-per-round", metavar="N", default="auto", type=_rounds,
         help="sweeps between exchanges; 1 gives the bits of a local flow (default: by measured cost)",
     )  # fmt: skip
+
+
+def _rounds(word: str) -> int | Literal["auto"]:
+    """The type of --sweeps-per-round."""
+    return "auto" if word == "auto" else positive(word)
 
 
 def run(
@@ -170,8 +175,8 @@ def _fit(
     from phaselabel.labels import encode
 
     classes, arms = encode(labels.values, None)
-    settings, rounds = settings_of(model, X), arguments.sweeps_per_round
-    settings.sweeps_per_round = "auto" if rounds == "auto" else int(rounds)
+    settings = settings_of(model, X)
+    settings.sweeps_per_round = arguments.sweeps_per_round
     options = {"checkpoint": arguments.checkpoint, "resume": arguments.resume, "progress": bars}
     fitted = fit_known(X, labels.rows, arms, classes, settings, client, options)
     model.dask_options = {"client": client}

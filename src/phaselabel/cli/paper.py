@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from phaselabel.cli.console import positive
+
 NAMES = ("three-moons", "two-moons", "swiss-roll", "cows", "coil", "mnist")
 
 EPILOG = """\
@@ -20,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiment", choices=[*NAMES, "all"], help="an experiment of the paper's section 4")
     parser.add_argument(
         "--runs",
-        type=_count,
+        type=positive,
         metavar="N",
         help="runs of each experiment (default: 100; 10 for cows, 20 for mnist)",
     )
@@ -42,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="keep the runs that an interrupted command has finished"
     )
     parser.add_argument(
-        "--jobs", type=_count, metavar="N", help="processes that run at the same time (default: one per core)"
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="processes that run at the same time (default: one per core)",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
 
@@ -125,15 +130,5 @@ def _command(arguments: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _count(text: str) -> int:
-    return _whole(text, 1)
-
-
 def _seed(text: str) -> int:
-    return _whole(text, 0)
-
-
-def _whole(text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}; got {text!r}")
-    return int(text)
+    return 0 if text == "0" else positive(text)

@@ -87,7 +87,7 @@ def open_folder(console: Console, arguments: argparse.Namespace) -> "MemoryTable
         console.note(f"{len(refused):,} files can't be read and are left out: {refused[0]}")
     name = arguments.label if arguments.label not in (None, SUBFOLDERS) else "label"
     arguments.label, arguments.labels = name, None
-    arguments.drop = ["file"]
+    arguments.id, arguments.drop = "file", []
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
     columns: dict[str, Any] = {
         "file": pa.array([names[k] for k in readable]),

@@ -9,6 +9,8 @@ import sys
 import time
 from typing import Any
 
+from phaselabel.cli.console import between, positive
+
 EPILOG = """\
 examples:
   phaselabel segment photo.jpg --scribbles marks.png --out result/
@@ -43,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     marks.add_argument("--points", metavar="FILE", help="CSV file with the columns x, y, label")
     marks.add_argument("--shapes", metavar="FILE", help="LabelMe JSON file: polygons, lines, points, …")
     marks.add_argument("--legend", metavar="FILE", help='JSON that names colours: {"#ff0000": "cow"}')
-    marks.add_argument("--pen", type=int, default=3, metavar="N", help="width of lines in --shapes (3)")
+    marks.add_argument("--pen", type=positive, default=3, metavar="N", help="width of lines in --shapes (3)")
     parser.add_argument(
         "--out", metavar="FOLDER", help="where to write (default: <image>_segmented, or masks)"
     )
@@ -53,15 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="array of an NPZ or MAT file; of a TIFF stack the number of a plane, or volume",
     )
     knobs = parser.add_argument_group("how pixels are compared")
-    knobs.add_argument("--patch", type=int, default=5, metavar="N", help="side of the patch (5)")
+    knobs.add_argument("--patch", type=positive, default=5, metavar="N", help="side of the patch (5)")
     knobs.add_argument(
         "--position", type=_position, default="auto", metavar="W", help="weight of place (auto)"
     )
     knobs.add_argument("--scale", choices=("auto", "image", "band"), default="auto", help="scale of bands")
-    knobs.add_argument("--neighbors", type=int, default=10, metavar="N", help="neighbours of a pixel (10)")
+    knobs.add_argument("--neighbors", type=positive, default=10, metavar="N", help="neighbours (10)")
     knobs.add_argument(
         "--max-pixels",
-        type=int,
+        type=positive,
         default=100_000,
         metavar="N",
         help="solve on at most this many, then extend to all (100000)",
@@ -71,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _position(word: str) -> Any:
     """The type of an argument that is a number or the word auto."""
-    return word if word == "auto" else float(word)
+    return word if word == "auto" else between(0, 1e6)(word)
 
 
 def run(arguments: argparse.Namespace) -> int:

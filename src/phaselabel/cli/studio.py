@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from phaselabel.cli import embedding
-from phaselabel.cli.console import Console, add_reading_arguments, reading_options
+from phaselabel.cli.console import Console, add_reading_arguments, between, reading_options
 
 EPILOG = """\
 examples:
@@ -61,7 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="open the page to other machines (see below)"
     )
-    group.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: any free one)")
+    group.add_argument(
+        "--port",
+        type=between(0, 65535, whole=True),
+        default=0,
+        metavar="N",
+        help="the port (default: any free)",
+    )
     group.add_argument(
         "--people", metavar="A,B",
         help="print an address with a token of its own for each of these people; answers carry their names",

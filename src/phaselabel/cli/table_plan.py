@@ -10,8 +10,9 @@ from phaselabel.cli.console import Console, opened
 if TYPE_CHECKING:
     from phaselabel.io.tables import Column, Labels, Recipe, Table
 
-#: More classes than this, most of them with a single label, are probably not a column of labels.
-MANY_CLASSES = 20
+#: More classes than the first, most of them with a single label, are probably not a column of labels; nor are
+#: more than the second, all of them with a single label.
+MANY_CLASSES, MANY_SINGLE = 20, 5
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,10 @@ def announce(console: Console, plan: TablePlan) -> None:
     console.say("unlabelled", "every " + listed((mark or "empty entry" for mark in labels.unlabeled), 9))
     for words in odd_cells(plan.columns, recipe):
         console.note(words)
-    if len(counts) > MANY_CLASSES and total < 2 * len(counts):
+    if total < 2 * len(counts) and len(counts) > (MANY_CLASSES if total > len(counts) else MANY_SINGLE):
+        which = "most classes" if total > len(counts) else "all classes"
         console.note(
-            f"most classes of {name!r} have a single label; is it the right column, and are unlabelled "
+            f"{which} of {name!r} have a single label; is it the right column, and are unlabelled "
             "rows marked by empty, ? or NA (--unlabeled)?"
         )
     for (kept, _), *spellings in labels.joined:

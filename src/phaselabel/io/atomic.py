@@ -118,12 +118,15 @@ def refuse_existing(
             found = path.lstat()
         except FileNotFoundError:
             return
-        _refuse_kind(path, found.st_mode, overwrite, folder)
-        if owns is None and not folder:
-            return
+        _refuse_kind(path, found.st_mode, folder)
         try:
-            if _may_be_removed(path, owns):
-                return
+            if (owns is None and not folder) or _may_be_removed(path, owns):
+                if overwrite:
+                    return
+                raise FileExistsError(
+                    f"{path} is there already and would be overwritten; choose another name, or say that it "
+                    "may be replaced (overwrite=True)."
+                )
             if os.path.samestat(found, path.lstat()):
                 break
         except FileNotFoundError:
@@ -131,13 +134,8 @@ def refuse_existing(
     raise _foreign(path)
 
 
-def _refuse_kind(path: Path, mode: int, overwrite: bool, folder: bool) -> None:
-    """Refuse a path by what is there."""
-    if not overwrite:
-        raise FileExistsError(
-            f"{path} is there already and would be overwritten; choose another name, or say that it may be "
-            "replaced (overwrite=True)."
-        )
+def _refuse_kind(path: Path, mode: int, folder: bool) -> None:
+    """Refuse a path where something is that is never replaced."""
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = "link" if stat.S_ISLNK(mode) else "device, pipe or socket"
         raise FileExistsError(f"{path} is a {kind} and is never replaced; choose another name.")

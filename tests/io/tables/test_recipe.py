@@ -86,12 +86,29 @@ def test_vectors_of_many_rows_are_centred_in_double_precision(tmp_path):
 
 def test_missing_and_infinite_numbers_are_refused(tmp_path):
     x = np.ones((9, 2))
-    for value, words in ((np.nan, "1 missing values; fill them with --impute"), (np.inf, "infinite value")):
+    for value, words in ((np.nan, "1 missing value; fill in what is missing"), (np.inf, "infinite value")):
         x[3, 1] = value
         np.save(tmp_path / "x.npy", x)
         table = open_table(tmp_path / "x.npy")
         with pytest.raises(ValueError, match=words):
             plan(survey(table)[0]).fit_transform(table)
+
+
+def test_missing_and_infinite_cells_are_named_together(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y,z\n1,inf,3\n,2,4\n3,-inf,6\n7,1,inf\n")
+    columns = survey(open_table(tmp_path / "t.csv"))[0]
+    said = (
+        r"1 value is missing in 1 column \(x 1\) and 3 values are infinite in 2 columns \(y 2, z 1\); fill in"
+    )
+    with pytest.raises(
+        ValueError, match=f"{said}.*, replace what is infinite, or leave such columns out with --drop"
+    ):
+        plan(columns)
+    with pytest.raises(ValueError, match=r"^3 values are infinite"):
+        plan(columns, impute="median")
+    with pytest.raises(ValueError, match=r"^1 value is infinite in 1 column \(z 1\); replace"):
+        plan(columns, drop=["x", "y"])
+    assert plan(columns, drop=["x", "y"], dry=True).left_out["x"] == "--drop names it"
 
 
 def test_a_column_that_is_nearly_numbers_is_no_feature():

@@ -49,6 +49,8 @@ class Column:
         How numbers or dates are written, where that is not as usual: signs, or a format of dates.
     reason : str
         Why the column only names its rows, where it does.
+    infinite : int
+        The number of infinite values.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Column:
     n_odd: int = 0
     written: str = ""
     reason: str = ""
+    infinite: int = 0
 
 
 def survey(table: Table, skip: Sequence[str] = ()) -> tuple[dict[str, Column], int]:
@@ -103,7 +106,7 @@ class Observed:
 
     def __init__(self, decimal: str) -> None:
         self.decimal = decimal
-        self.present = self.missing = self.numbers = 0
+        self.present = self.missing = self.numbers = self.infinite = 0
         self.number = self.date = self.comma = True
         self.nested = False
         #: What must be added to the row number to get the value, in every batch; None where that differs.
@@ -150,6 +153,7 @@ class Observed:
             self.number = numbers is not None
         if self.number:
             self.numbers += len(present)
+            self.infinite += int(np.isinf(numbers).sum())  # type: ignore[call-overload]
             self.offsets.add(_offset(numbers, start, len(column)))
             self.date, self.formats = False, []
             self.keys.add(present, numbers)  # type: ignore[arg-type]
@@ -194,6 +198,7 @@ class Observed:
         """Add what is known of the batches that follow."""
         self.present += later.present
         self.missing += later.missing
+        self.infinite += later.infinite
         self.numbers += later.numbers
         self.number = self.number and later.number
         self.date, self.comma = self.date and later.date, self.comma and later.comma
@@ -226,7 +231,7 @@ class Observed:
             counts = self.offsets in ({0.0}, {1.0}) and n_rows > 2 and not self.missing
             if not counts and len(words) > MOST_CATEGORIES and (reason := self.keys.reason(name)):
                 return Column(name, "key", self.missing, reason=reason)
-            return Column(name, "counter" if counts else "number", self.missing)
+            return Column(name, "counter" if counts else "number", self.missing, infinite=self.infinite)
         if self.date:
             return Column(name, "date", self.missing)
         # 1,5 is a number with a comma, 1,234 one with a separator: the latter is checked to be in threes.

@@ -27,6 +27,8 @@ MOST_EXPONENT = 500
 OTHER_MARK = "--decimal , (or .) reads them"
 #: How a column is written in which a few cells are no numbers.
 ODD_CELLS = "odd cells"
+#: Why a column is left out that the user does not want.
+DROPPED = "--drop names it"
 
 
 @dataclass
@@ -233,7 +235,9 @@ class Recipe:
     ) -> NDArray[np.floating[Any]]:
         """Numbers with missing ones filled, centred and divided by their spread."""
         if np.isinf(values).any():
-            raise ValueError(f"Column {name!r} holds an infinite value; replace it or leave the column out.")
+            raise ValueError(
+                f"Column {name!r} holds an infinite value; replace it, or leave the column out with --drop."
+            )
         if learn and self.impute is not None:
             middle = np.nanmedian if self.impute == "median" else np.nanmean
             if np.isnan(values).all(axis=0).any():
@@ -246,9 +250,10 @@ class Recipe:
         missing = np.isnan(values)
         if missing.any():
             if self.impute is None:
+                n = int(missing.any(axis=1).sum())
                 raise ValueError(
-                    f"Column {name!r} of {table.path.name} has {int(missing.any(axis=1).sum()):,} missing "
-                    "values; fill them with --impute median when you label, or leave the column out with "
+                    f"Column {name!r} of {table.path.name} has {n:,} missing value{'s'[: n != 1]}; fill in "
+                    "what is missing with --impute median when you label, or leave the column out with "
                     "--drop."
                 )
             values = np.where(missing, self.arrays[f"{name}/fill"], values)
@@ -401,9 +406,9 @@ def plan(
     recipe = Recipe(roles, left_out, scale or "standard", scale is not None and scale != "none", impute)
     recipe.written = written
     recipe.words = {name: columns[name].values for name, role in roles.items() if role == "category"}
-    gaps = missing_numbers(columns, recipe)
-    if gaps and not dry:
-        raise ValueError(f"{gaps}.")
+    faults = unusable_numbers(columns, recipe)
+    if faults and not dry:
+        raise ValueError(f"{faults}.")
     return recipe
 
 
@@ -413,7 +418,7 @@ def _role(
     """The role of a column, or an empty one and the reason."""
     kind, name = column.kind, column.name
     if dropped:
-        return "", "dropped"
+        return "", DROPPED
     if text:
         return "text", ""
     if date:
@@ -469,7 +474,7 @@ def odd_cells(columns: Mapping[str, Column], recipe: Recipe) -> Iterator[str]:
     "column 'age': 98 of its cells are numbers, but 2 cells are not; these count as missing and are filled"
     """
     for name, column in columns.items():
-        if not column.odd or recipe.left_out.get(name) == "dropped" or recipe.roles.get(name) == "text":
+        if not column.odd or recipe.left_out.get(name) == DROPPED or recipe.roles.get(name) == "text":
             continue
         if recipe.written.get(name) == ODD_CELLS:
             which = "it counts as missing and is" if column.n_odd == 1 else "these count as missing and are"
@@ -486,20 +491,31 @@ def _not_numbers(column: Column) -> str:
     )
 
 
-def missing_numbers(columns: Mapping[str, Column], recipe: Recipe) -> str:
-    """Which numbers are missing and are not filled, and what to do; empty if there are none."""
-    if recipe.impute:
-        return ""
-    gaps = {name: columns[name].missing for name, role in recipe.roles.items() if role in ("number", "date")}
-    gaps = {name: count for name, count in gaps.items() if count}
-    if not gaps:
-        return ""
-    shown = listed((f"{name} {count:,}" for name, count in gaps.items()), 5)
-    n, where = sum(gaps.values()), f"{len(gaps)} column{'s'[: len(gaps) > 1]}"
-    return (
-        f"{n:,} value{'s are' if n > 1 else ' is'} missing in {where} ({shown}); "
-        "fill them in with --impute median, or leave such columns out with --drop"
+def unusable_numbers(columns: Mapping[str, Column], recipe: Recipe) -> str:
+    """Which numbers are infinite, or missing and not filled, and what to do; empty if there are none."""
+    infinite = {name: columns[name].infinite for name in recipe.roles if columns[name].infinite}
+    faults = (
+        (_unfilled(columns, recipe), "missing", "fill in what is missing with --impute median"),
+        (infinite, "infinite", "replace what is infinite"),
     )
+    said, remedies = [], []
+    for counts, what, remedy in faults:
+        if counts:
+            n, where = sum(counts.values()), f"{len(counts)} column{'s'[: len(counts) > 1]}"
+            shown = listed((f"{name} {count:,}" for name, count in counts.items()), 5)
+            said.append(f"{n:,} value{'s are' if n > 1 else ' is'} {what} in {where} ({shown})")
+            remedies.append(remedy)
+    if not said:
+        return ""
+    return f"{' and '.join(said)}; {', '.join(remedies)}, or leave such columns out with --drop"
+
+
+def _unfilled(columns: Mapping[str, Column], recipe: Recipe) -> dict[str, int]:
+    """The number of missing values in every column of numbers that has some and is not filled."""
+    if recipe.impute:
+        return {}
+    used = (columns[name] for name, role in recipe.roles.items() if role in ("number", "date"))
+    return {column.name: column.missing for column in used if column.missing}
 
 
 def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> Iterator[tuple[str, str]]:
@@ -513,7 +529,7 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
         "robust": "scaled by median and quartiles",
     }[recipe.scale]
     for name, reason in recipe.left_out.items():
-        if name in columns and columns[name].reason and reason != "dropped":
+        if name in columns and columns[name].reason and reason != DROPPED:
             yield "key", f"{name}: {reason}"
     for role, names in by_role.items():
         if role == "number" or role == "date":
@@ -531,13 +547,14 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
             yield "text", f"{how}, cosine: {listed(names, most)}"
     gaps = {n: columns[n].missing for n, r in recipe.roles.items() if columns[n].missing and r != "text"}
     if gaps:
-        unfilled = "numbers not filled, " if missing_numbers(columns, recipe) else ""
+        unfilled = "numbers not filled, " if _unfilled(columns, recipe) else ""
         how = f"numbers filled with the {recipe.impute}, " if recipe.impute else unfilled
-        yield "missing", f"{sum(gaps.values()):,} values ({how}categories: none of the words)"
+        n = sum(gaps.values())
+        yield "missing", f"{n:,} value{'s'[: n != 1]} ({how}categories: none of the words)"
     for name, how in recipe.written.items():
         yield "read as", f"{name}: {_said(recipe.roles[name], how)}"
     for name, reason in recipe.left_out.items():
-        if name not in columns or not columns[name].reason or reason == "dropped":
+        if name not in columns or not columns[name].reason or reason == DROPPED:
             yield "left out", f"{name}: {reason}"
 
 
