@@ -8,7 +8,52 @@ import warnings
 
 import pytest
 
+from phaselabel.cli import main
 from phaselabel.cli.console import Console, output_of, positive
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["label", "t.csv", "--labels", "l.csv", "--out", "l.csv"], "--out l.csv is a file that is read"),
+        (["label", "t.csv", "--label", "k", "--report", "t.csv"], "--report t.csv is a file that is read"),
+        (
+            ["label", "t.csv", "--label", "k", "--out", "o.csv", "--report", "sub/../o.csv"],
+            "the file of --out too",
+        ),
+        (
+            ["label", "t.csv", "--label", "k", "--model", "m.zip", "--report", "m.zip"],
+            "the file of --report too",
+        ),
+        (
+            ["label", "t.csv", "--label", "k", "--graph", "l.csv", "--out", "l.csv"],
+            "l.csv is a file that is read",
+        ),
+        (
+            ["label", "t.csv", "--label", "k", "--evidence", "l.csv", "--out", "l.csv"],
+            "l.csv is a file that is",
+        ),
+        (
+            ["label", "t.csv", "--label", "k", "--dask", "local", "--out", "o.npy", "--report", "t.csv"],
+            "is read",
+        ),
+        (["label", "c.h5ad", "--label", "k", "--out", "c.h5ad"], "c.h5ad is a file that is read"),
+        (["query", "t.csv", "--label", "k", "--out", "t.csv"], "--out t.csv is a file that is read"),
+        (
+            ["inspect", "t.csv", "--model", "m.zip", "--report", "t.csv"],
+            "--report t.csv is a file that is read",
+        ),
+    ],
+)
+def test_force_never_replaces_what_is_read_or_written(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    for name in ("t.csv", "l.csv", "c.h5ad"):
+        (tmp_path / name).write_text("row,k\n0,a\n1,b\n")
+    before = {path: path.read_text() for path in tmp_path.iterdir() if path.is_file()}
+    assert main([*words, "--force"]) == 1
+    assert said in capsys.readouterr().err
+    assert {path: path.read_text() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
 def console(**options):

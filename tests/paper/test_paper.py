@@ -117,7 +117,15 @@ def test_foreign_results_are_not_overwritten(tmp_path, capsys):
     (tmp_path / "paper.json").write_text(json.dumps({"mine": np.pi}))
     assert main(["paper", "swiss-roll", "--runs", "1", "--out", str(tmp_path), "--quiet"]) == 1
     assert "schema" in capsys.readouterr().err
+    words = ["--out", str(tmp_path / "out"), "--json", str(tmp_path / "paper.json"), "--quiet"]
+    assert main(["paper", "swiss-roll", "--runs", "1", *words]) == 1
+    assert "schema" in capsys.readouterr().err
     assert json.loads((tmp_path / "paper.json").read_text()) == {"mine": np.pi}
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "paper.md").write_text("three years")
+    assert main(["paper", "swiss-roll", "--runs", "1", "--out", str(tmp_path / "mine"), "--quiet"]) == 1
+    assert "paper.md would be overwritten" in capsys.readouterr().err
+    assert (tmp_path / "mine" / "paper.md").read_text() == "three years"
 
 
 def test_committed_results_are_those_of_this_code():

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from phaselabel.cli.console import Console
+from phaselabel.cli.console import Console, refuse_clashes
 
 #: How a graph in ``obsp`` is named with ``--use``.
 GRAPH = "obsp/"
@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     rows = [name for name in arguments.use if not name.startswith(GRAPH)]
     if len(graphs) > 1 or len(rows) > 1:
         raise ValueError(f"--use takes one representation and one graph; got {' '.join(arguments.use)}.")
+    refuse_clashes({"--out": out}, [source])
     refuse_existing(out, arguments.force)
     console = Console(arguments)
     with console.listening():

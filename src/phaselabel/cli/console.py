@@ -3,10 +3,11 @@
 import argparse
 import json
 import logging
+import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -74,6 +75,31 @@ def output_of(arguments: argparse.Namespace, ending: str) -> Path:
         target_format(out)
     refuse_existing(out, arguments.force)
     return out
+
+
+def refuse_clashes(written: Mapping[str, Any], read: Iterable[Any]) -> None:
+    """Raise if a file that is read would be replaced, or if two results would be one file.
+
+    Parameters
+    ----------
+    written : dict of str to path
+        The results by their options; None where there is none.
+    read : iterable of paths
+        What the command reads; None among them is left out.
+    """
+    taken = {os.path.realpath(path): "a file that is read" for path in read if path}
+    for option, path in written.items():
+        if path:
+            place = os.path.realpath(path)
+            if place in taken:
+                raise ValueError(f"{option} {path} is {taken[place]}; choose another name.")
+            taken[place] = f"the file of {option} too"
+
+
+def given_files(arguments: argparse.Namespace) -> list[str]:
+    """The files that a command on a table reads."""
+    named = [arguments.table, arguments.labels, arguments.graph]
+    return [*filter(None, named), *([] if arguments.evidence in ("auto", "none") else [arguments.evidence])]
 
 
 def _named(source: Path, ending: str) -> str:

@@ -9,7 +9,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened, positive
+from phaselabel.cli.console import (
+    Console,
+    add_output_arguments,
+    add_reading_arguments,
+    opened,
+    positive,
+    refuse_clashes,
+)
 from phaselabel.cli.label import add_table_arguments
 from phaselabel.cli.table_plan import announce, make_plan
 
@@ -49,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     from phaselabel.io.atomic import refuse_existing
 
     if arguments.report:
+        refuse_clashes({"--report": arguments.report}, [arguments.results, arguments.model, arguments.labels])
         refuse_existing(arguments.report, arguments.force)
     console = Console(arguments)
     path = Path(arguments.results)

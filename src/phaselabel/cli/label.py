@@ -16,9 +16,11 @@ from phaselabel.cli.console import (
     add_output_arguments,
     add_reading_arguments,
     between,
+    given_files,
     opened,
     output_of,
     positive,
+    refuse_clashes,
 )
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
@@ -274,6 +276,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError("--checkpoint and --resume belong to --dask; name the cluster, or 'local'.")
     pictures = photos.is_folder_of_pictures(arguments.table)
     out = photos.output_of_folder(arguments) if pictures else output_of(arguments, "labelled")
+    written = {"--out": out, "--report": arguments.report, "--model": arguments.model}
+    refuse_clashes(written, given_files(arguments))
+    if arguments.graph and arguments.evidence == "none":
+        raise ValueError("--graph joins the rows, and their columns are evidence; leave out --evidence none.")
     if arguments.report:
         refuse_existing(arguments.report, arguments.force)
     if arguments.model:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from phaselabel.cli.console import Console, amount, positive
+from phaselabel.cli.console import Console, amount, given_files, positive, refuse_clashes
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
     for option in ("text", "embed", "graph"):
         if getattr(arguments, option):
             raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
+    written = {"--out": arguments.out, "--report": arguments.report, "--model": arguments.model}
+    refuse_clashes(written, given_files(arguments))
     if arguments.report:
         refuse_existing(arguments.report, arguments.force)
     if arguments.model:

@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--data {arguments.data} is not a folder; name the folder of the data sets.")
     from phaselabel.paper import report, reproduce, results
 
+    if arguments.json:
+        results.load(arguments.json)  # refuses a file of another kind before the first run
     bars = _Bars(quiet=arguments.quiet)
     names = NAMES if arguments.experiment == "all" else (arguments.experiment,)
     try:

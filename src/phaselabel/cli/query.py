@@ -9,7 +9,15 @@ import argparse
 from typing import Any
 
 from phaselabel.cli import embedding
-from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened, positive
+from phaselabel.cli.console import (
+    Console,
+    add_output_arguments,
+    add_reading_arguments,
+    given_files,
+    opened,
+    positive,
+    refuse_clashes,
+)
 from phaselabel.cli.label import add_method_arguments, add_table_arguments, fitted
 from phaselabel.cli.table_plan import announce, make_plan
 
@@ -40,6 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if tables.target_format(arguments.out) != ".csv":
         raise ValueError(f"--out must be a .csv file, to be filled in; got {arguments.out}.")
+    refuse_clashes({"--out": arguments.out}, given_files(arguments))
     refuse_existing(arguments.out, arguments.force)
     console = Console(arguments)
     with console.listening():

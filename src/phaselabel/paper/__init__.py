@@ -66,8 +66,14 @@ def reproduce(
     dict
         The document that ``paper.json`` holds.
     """
-    # A foreign paper.json or a missing data set must be reported before the first run, not after an hour.
+    # Foreign files or a missing data set must be reported before the first run, not after an hour.
     results.load(out / "paper.json")
+    for page in (out / "paper.md", out / "paper.html"):
+        if page.exists() and not (out / "paper.json").exists():
+            raise FileExistsError(
+                f"{page} would be overwritten, and there is no paper.json that it belongs to; choose another "
+                "folder with --out."
+            )
     experiments, absent = _experiments(names, seed, data_home, out / "paper", resume)
     with _processes(jobs) as pool:
         for name, experiment in experiments.items():

@@ -29,11 +29,14 @@ def functions() -> dict[str, tuple[Callable[[Draws], None], float]]:
         "energy": (_energy, 2),
         "GinzburgLandauClassifier graph": (_classifier_graph, 0.3),
         "GinzburgLandauClassifier": (_classifier, 0.08),
+        "GinzburgLandauClassifier given": (_given, 0.3),
+        "annotate": (_annotate, 0.2),
         "BinaryGinzburgLandauClassifier": (_binary, 0.3),
         "GraphRegressor": (_regressor, 0.3),
         "LabeledFold": (_folds, 2),
         "Marks": (_marks, 4),
         "segment": (_segment, 0.15),
+        "Segmenter": (_segmenter, 0.2),
         "datasets": (_datasets, 0.5),
     }
 
@@ -384,6 +387,90 @@ def _fit_classifier(draws: Draws, evidence: Any) -> None:
         model.query(odd(draws) if chance(draws, 0.2) else 2)
 
 
+def _given(draws: Draws) -> None:
+    """Evidence, a graph and columns that the user names; then questions to the fitted model."""
+    import phaselabel as pl
+
+    n = draws.whole(4, 14)
+    X = np.array([[real(draws) for _ in range(3)] for _ in range(n)])
+    evidence: Any = np.array([[abs(real(draws)), abs(real(draws)) + 0.1] for _ in range(n)])
+    if chance(draws, 0.6):
+        evidence = evidence / evidence.sum(axis=1, keepdims=True)
+    evidence = one_of(
+        draws, (evidence, evidence, evidence.tolist(), evidence[1:], -evidence, None, odd(draws))
+    )
+    graph = None
+    if chance(draws, 0.5):
+        ends = [(draws.whole(0, n - 1), draws.whole(0, n - 1)) for _ in range(3 * n)]
+        W = sparse.coo_array((np.array([abs(real(draws)) for _ in ends]), tuple(zip(*ends))), (n, n)).tocsr()
+        graph = one_of(draws, (W + W.T, W, W.toarray(), W[1:], odd(draws)))
+    options = parameters(
+        draws,
+        {
+            "model_columns": (None, [0], [0, 2], [5], ["a"]),
+            "class_sizes": (
+                "estimate",
+                [0.5, 0.5],
+                [1, 3],
+                [0, 1],
+                {0: 0.5, 1: 0.5},
+                {0: (0, 1), 1: (0.2, 0.9)},
+            ),
+            "abstain_below": (None, 0.5, 0, 1),
+            "n_neighbors": ("auto", 1, 3),
+            "unlabeled": (-1,),
+        },
+        0.06,
+    )
+    model = pl.GinzburgLandauClassifier(evidence=evidence, max_iter=20, **options)
+    model.fit(X, _known(draws, n, 1), graph=graph)
+    _judged_model(model, X, draws) if graph is None else require(len(model.transduction_) == n, "all rows")
+    held = model.hold_out(*([] if chance(draws, 0.8) else [odd(draws)]))
+    require(str(held), "no words on hidden labels")
+    rows = model.query(*([3] if chance(draws, 0.8) else [odd(draws)]))
+    require(len(set(rows.tolist())) == len(rows) and (rows < n).all(), "a row twice, or none")
+    require(all(isinstance(remark, str) for remark in map(str, model.remarks_)), "a remark without words")
+
+
+def _annotate(draws: Draws) -> None:
+    from types import SimpleNamespace
+
+    import pandas as pd
+
+    import phaselabel as pl
+
+    def cells(n: int) -> Any:
+        kinds = ["T", "B", *[one_of(draws, ("T", "B", None, "?", "nan", np.nan)) for _ in range(n - 2)]]
+        X = np.array([[real(draws) for _ in range(2)] for _ in range(n)])
+        W = sparse.csr_matrix(np.abs(X @ X.T) if chance(draws, 0.8) else X)
+        column = pd.Series(kinds, dtype=one_of(draws, (object, "category", "string")))
+        frame = pd.DataFrame({"type": column if chance(draws, 0.9) else range(n)})
+        return SimpleNamespace(obs=frame, obsm={"X_pca": X}, obsp={"connectivities": W}, X=X, uns={}, n_obs=n)
+
+    found = cells(draws.whole(4, 12))
+    options = parameters(
+        draws,
+        {
+            "use_rep": (None, "X", "X_pca", "none"),
+            "obsp": (None, "connectivities", "none"),
+            "reference": (None, None, cells(6)),
+            "unlabeled": (("?",), ()),
+            "abstain_below": (None, 0.5),
+            "key_added": (None, "new"),
+        },
+        0.05,
+    )
+    pl.annotate(found, "type", evidence=None, **options)
+    name = options.get("key_added") or "type"
+    confidence = found.obs[f"{name}_confidence"]
+    require(
+        np.isfinite(confidence).all() and confidence.between(0, 1 + 1e-9).all(), "a confidence that is none"
+    )
+    require(
+        set(found.obs[f"{name}_predicted"].dropna()) <= {"T", "B", *map(str, range(12)), "?"}, "another kind"
+    )
+
+
 def _binary(draws: Draws) -> None:
     import phaselabel as pl
 
@@ -497,6 +584,45 @@ def _segment(draws: Draws) -> None:
     require(set(np.unique(found.labels).tolist()) <= {0, 1, 2}, "a class that is none")
     require(np.isfinite(found.confidence).all(), "a confidence that is none")
     found.overlay()
+
+
+def _segmenter(draws: Draws) -> None:
+    """Learn from two images; then more marks, a new image, and questions."""
+    import phaselabel as pl
+
+    def image() -> Any:
+        sides = (draws.whole(3, 8), draws.whole(3, 8)) if chance(draws, 0.5) else (6, 7)
+        bands = () if chance(draws, 0.3) else (3 if chance(draws, 0.9) else 2,)
+        values = np.array([draws.whole(0, 255) for _ in range(int(np.prod(sides + bands)))])
+        return values.reshape(sides + bands).astype(one_of(draws, (np.uint8, np.uint16, np.float64)))
+
+    def marks(like: Any) -> Any:
+        out = np.zeros(like.shape[:2], int)
+        out[0, 0], out[-1, -1] = 1, 2
+        out[draws.whole(0, len(out) - 1), 0] = draws.whole(-1, 3)
+        return out if chance(draws, 0.95) else odd(draws)
+
+    first, second = image(), image()
+    options = parameters(
+        draws,
+        {"patch": (1, 3), "position": ("auto", 0, 1.0), "n_neighbors": (2, 5), "max_pixels": (9, 1000)},
+        0.05,
+    )
+    model = pl.Segmenter(**options | {"max_iter": 10})
+    given: Any = {0: marks(first)} if chance(draws, 0.5) else [marks(first), marks(second)]
+    model.fit([first, second], given)
+    if chance(draws, 0.5):
+        model.update(marks(second), *([1] if chance(draws, 0.8) else [odd(draws)]))
+    if chance(draws, 0.3):
+        model.settle()
+    new = image() if chance(draws, 0.9) else odd(draws)
+    found = model.segment(new)
+    require(found.labels.shape == new.shape[:2], "a class for every pixel")
+    require(set(np.unique(found.labels).tolist()) <= {0, 1, 2, 3}, "a class that is none")
+    require(np.isfinite(found.confidence).all(), "a confidence that is none")
+    spots = found.suggest_marks(*([] if chance(draws, 0.8) else [odd(draws)]))
+    require(np.isfinite(spots).all(), "a place that is none")
+    model.cell_labels(*([] if chance(draws, 0.8) else [odd(draws)]))
 
 
 def _datasets(draws: Draws) -> None:

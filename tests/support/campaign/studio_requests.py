@@ -36,6 +36,7 @@ def subjects() -> list[Subject]:
     return [
         Subject("http drawing", _request, lambda data, folder: _answered("drawing", data, folder), 4),
         Subject("http answering", _request, lambda data, folder: _answered("answering", data, folder), 1),
+        Subject("http backend", _task_request, _run_backend, 1),
     ]
 
 
@@ -95,6 +96,66 @@ def _request(rng: random.Random) -> bytes:
     return json.dumps(document).encode()
 
 
+CONFIG = (
+    '<View><Text name="t" value="$body"/><Choices name="topic" toName="t"><Choice value="a"/>'
+    '<Choice value="b"/></Choices></View>'
+)
+
+
+def _task_request(rng: random.Random) -> bytes:
+    """What Label Studio sends to the backend, changed: the path and the body as JSON."""
+    chosen = [{"result": [{"from_name": "topic", "value": {"choices": [rng.choice("ab")]}}]}]
+    tasks = [
+        {
+            "id": row,
+            "data": {"body": rng.choice(("cat sea", "dog ship", "the cat", ""))},
+            "annotations": chosen,
+        }
+        for row in range(rng.choice((1, 9)))
+    ]
+    for task in tasks[4:]:
+        del task["annotations"]
+    project = {"id": rng.choice((1, 2)), "label_config": CONFIG}
+    path, body = rng.choice(
+        (
+            ("/predict", {"project": f"{project['id']}.17", "label_config": CONFIG, "tasks": tasks}),
+            ("/setup", {"schema": CONFIG}),
+            (
+                "/webhook",
+                {
+                    "action": "ANNOTATION_CREATED",
+                    "project": project,
+                    "task": tasks[0],
+                    "annotation": chosen[0],
+                },
+            ),
+        )
+    )
+    changed = mutated_json(rng, body) if rng.random() < 0.8 else body
+    content = json_bytes(changed)
+    content = mutated(rng, content) if rng.random() < 0.2 else content
+    return json.dumps({"path": path, "body": content.decode("latin-1")}).encode()
+
+
+@cache
+def _backend(folder: Path) -> Any:
+    from phaselabel.studio.label_studio import Backend, make_app
+
+    path = folder / "tasks.sqlite"
+    path.unlink(missing_ok=True)
+    return make_app(Backend(path))
+
+
+def _run_backend(data: bytes, folder: Path) -> None:
+    request = _read_request(data, {"method": "POST", "query": "", "headers": {"host": HOST}})
+    with ThreadPoolExecutor(1) as thread:
+        status, _, body = thread.submit(asyncio.run, _ask(_backend(folder), request)).result()
+    require(status < 500, f"status {status}: {body[:200]!r}")
+    json.loads(body) if request["path"] in ("/predict", "/setup", "/webhook") else None
+    if status >= 400:
+        raise ValueError(body.decode("utf-8", "replace")[:300] or f"status {status}")
+
+
 @cache
 def _application(mode: str, folder: Path) -> tuple[Any, Any]:
     from phaselabel.studio.answering import AnsweringWorkspace
@@ -139,10 +200,10 @@ def _answered(mode: str, data: bytes, folder: Path) -> None:
         json.loads(body)
 
 
-def _read_request(data: bytes) -> dict[str, Any]:
+def _read_request(data: bytes, usual: dict[str, Any] | None = None) -> dict[str, Any]:
     """The request; what is none, or could not come over a socket, is refused here."""
     try:
-        request = json.loads(data)
+        request = (usual or {}) | json.loads(data)
         texts = [
             *(request[name] for name in ("method", "path", "query", "body")),
             *request["headers"].values(),

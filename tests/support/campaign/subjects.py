@@ -81,7 +81,8 @@ def put(folder: Path, name: str, data: bytes) -> Path:
 
 def all_subjects() -> dict[str, Subject]:
     """Every subject, by name."""
-    from campaign import functions, readers, saved, studio_requests
+    from campaign import commands, functions, readers, saved, studio_requests
 
-    lists = (readers.subjects(), saved.subjects(), studio_requests.subjects(), functions.subjects())
+    modules = (readers, saved, studio_requests, functions, commands)
+    lists = [module.subjects() for module in modules]
     return {subject.name: subject for group in lists for subject in group}

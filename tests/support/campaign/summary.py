@@ -18,6 +18,7 @@ GROUPS = {
     "marks": ("marks",),
     "saved models, graphs, projects": ("model", "predict", "graph", "studio"),
     "HTTP requests to the studio": ("http",),
+    "commands": ("command",),
     "functions and classes": (),
 }
 

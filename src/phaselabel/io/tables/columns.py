@@ -153,7 +153,7 @@ class Observed:
             self.number = numbers is not None
         if self.number:
             self.numbers += len(present)
-            self.infinite += int(np.isinf(numbers).sum())  # type: ignore[call-overload]
+            self.infinite += int(np.isinf(numbers).sum())  # type: ignore[arg-type]
             self.offsets.add(_offset(numbers, start, len(column)))
             self.date, self.formats = False, []
             self.keys.add(present, numbers)  # type: ignore[arg-type]
