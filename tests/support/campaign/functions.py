@@ -467,7 +467,8 @@ def _annotate(draws: Draws) -> None:
         np.isfinite(confidence).all() and confidence.between(0, 1 + 1e-9).all(), "a confidence that is none"
     )
     require(
-        set(found.obs[f"{name}_predicted"].dropna()) <= {"T", "B", *map(str, range(12)), "?"}, "another kind"
+        set(found.obs[f"{name}_predicted"].dropna()) <= {"T", "B", *map(str, range(12)), "?", "nan"},
+        "another kind",
     )
 
 

@@ -183,8 +183,8 @@ class Labels:
             only, count = next(iter(counts.items()))
             raise ValueError(
                 f"{where} has one class only, {only!r} ({count:,} row{'s'[: count != 1]}), so there is "
-                "nothing to tell apart; label some rows of another class, or check what stands for 'no label' "
-                "(--unlabeled)."
+                "nothing to tell apart; label some rows of another class, or check what stands for 'no "
+                "label' (--unlabeled)."
             )
 
 
