@@ -71,7 +71,9 @@ class Touching:
         Graph
             With weights from ``LEAST_WEIGHT`` to 1 for every pair of cells.
         """
-        usual = float(np.minimum(self.squares, np.percentile(self.squares, OUTLIERS)).mean())
+        usual = 0.0
+        if len(self.squares):  # images of a single cell have no pair that touches
+            usual = float(np.minimum(self.squares, np.percentile(self.squares, OUTLIERS)).mean())
         weights = np.exp(-CONTRAST * self.squares / usual) if usual > 0 else np.ones_like(self.squares)
         i, j = vertices[self.first], vertices[self.second]
         apart = i != j
