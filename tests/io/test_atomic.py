@@ -78,7 +78,7 @@ def test_a_file_that_another_process_wrote_meanwhile_is_kept(tmp_path):
             draft.mkdir()
             write_other()
 
-    with pytest.raises(FileExistsError, match="there already"):
+    with pytest.raises(FileExistsError, match="did not write"):
         write_mine()
     assert (tmp_path / "f" / "number").read_text() == "other"
 
