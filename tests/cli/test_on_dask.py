@@ -161,7 +161,7 @@ def test_columns_are_refused_in_the_words_of_a_local_run(client, command, tmp_pa
         ),
         (["--label", "K"], "did you mean 'k'?"),
         (["--label", "k", "--drop", "nope"], "There is no column 'nope' to use"),
-        (["--label", "k", "--unlabeled", "a", "--unlabeled", ""], "has one class only, 'b' (1 rows)"),
+        (["--label", "k", "--unlabeled", "a", "--unlabeled", ""], "has one class only, 'b' (1 row)"),
         ([], "Which column of"),
     ):
         here = command("label", "one.parquet", *words)

@@ -31,7 +31,7 @@ def test_new_rows_are_labelled(home, capsys):
     ("text", "message"),
     [
         ("x\n1\n", "lacks the column 'colour', which the model was fitted with"),
-        ("x,colour\n1,red\n?,blue\n", "Column 'x' of new.csv has 1 missing values"),
+        ("x,colour\n1,red\n?,blue\n", "Column 'x' of new.csv has 1 missing value;"),
         (
             "x,colour\n1,red\nlots,red\n2,red\n",
             "Column 'x' of new.csv must hold numbers; it holds 'lots' in row 1, counted from 0.",
