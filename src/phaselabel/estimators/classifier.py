@@ -243,7 +243,7 @@ class GinzburgLandauClassifier(FittedClassifier):
         self._forget()
         self._believed, self.choice_ = opinion, None if opinion is None else opinion.choice
         neighbors = neighbors and nearest(neighbors, self._chosen_neighbors(opinion, neighbors))
-        self.n_neighbors_ = neighbors and neighbors.n_neighbors
+        self.n_neighbors_ = None if neighbors is None else neighbors.n_neighbors
         self._learn(X, neighbors, problem.graph, classes, labels, solution)
         self.novel_ = far_rows(problem.graph, problem.trusted)
         self.transduction_ = self._decided(solution.arm)
