@@ -43,6 +43,7 @@ from phaselabel.distributed.run.propagation_actor import PropagationActor
 from phaselabel.distributed.run.remote_rows import RemoteRows, Round
 from phaselabel.distributed.run.spread_expert import is_spread
 from phaselabel.distributed.tasks import Progress, Tasks
+from phaselabel.evidence.experts import affordable_walks
 from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes, class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, FIT, HUB, Policy
@@ -209,7 +210,8 @@ class Job:
             )  # fmt: skip
         opinion = None
         if believing:
-            sharpen_blocks(self._tasks, graph.partition)
+            if affordable_walks(X.shape[0], n_classes) > 1:  # the second walk is on sharpened edges
+                sharpen_blocks(self._tasks, graph.partition)
             problem = replace(_local_problem(rows, arms, n_classes, settings), evidence=settings.evidence)
             with self._actors(graph, n_classes, PropagationActor) as actors:
                 spreader = self._spreader(graph, n_classes, int(np.count_nonzero(problem.fidelity)))

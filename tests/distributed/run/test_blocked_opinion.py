@@ -73,6 +73,18 @@ def test_labels_are_those_of_the_whole_graph(threads, digits, data, per_class):
     assert len(model.hold_out().rows) == len(opinion.hidden_rows)
 
 
+def test_where_one_walk_is_affordable_nothing_is_sharpened(threads, monkeypatch):
+    X, y = overlapping(1200)
+    labels = pl.datasets.sample_labels(y, 20, random_state=3)
+    monkeypatch.setattr("phaselabel.evidence.experts.MOST_ENTRIES", 1)
+    monkeypatch.setattr("phaselabel.distributed.job.sharpen_blocks", None)  # a call would fail
+    model = in_blocks(threads, X, labels)
+    solution, opinion = whole(X, model.gathered().graph_, labels, "auto")
+    assert model.choice_.weights.keys() == opinion.choice.weights.keys()
+    assert [name for name in opinion.choice.weights if name.endswith(" 10")] == ["harmonic 10"]
+    np.testing.assert_array_equal(model.transduction_.compute(), solution.arm)
+
+
 def test_given_probabilities_in_blocks(threads):
     X, y = overlapping(1200)
     labels = pl.datasets.sample_labels(y, 20, random_state=3)

@@ -74,8 +74,8 @@ def opinion_in_blocks(
     spreads = [spread.expert(graph)] if spread else []
 
     def asked() -> Opinion:
-        walks = _Walks(actors, partition, folds, *place, graph)
-        experts = [*walks.experts()[: affordable_walks(*size)], *spreads]
+        walks = _Walks(actors, partition, folds, *place, graph, affordable_walks(*size))
+        experts = [*walks.experts(), *spreads]
         # The products are small, and threads of BLAS would go on spinning beside the kernels' own.
         with threadpool_limits(1, user_api="blas"):
             rows = RowExperts(X, folds, model, survey)
@@ -98,15 +98,19 @@ class _Walks(BlockedSystem):
         blocks: NDArray[np.int64],
         positions: NDArray[np.int64],
         graph: str,
+        most: int,
     ) -> None:
-        super().__init__(actors, ("", SHARP))
+        self._kinds = (("harmonic", self._harmonic), ("poisson", self._poisson))[:most]
+        super().__init__(actors, ("", SHARP)[:most])
         self._partition, self._folds, self._graph = partition, folds, graph
         self._blocks, self._positions = blocks, positions
 
     def experts(self) -> list[Expert]:
-        """Two kinds of walks; those of the last turn are kept by the blocks."""
-        kinds = (("harmonic", self._harmonic), ("poisson", self._poisson))
-        return [Expert(f"{name} {self._graph}", "graph", partial(self._ask, name, f)) for name, f in kinds]
+        """At most two kinds of walks; those of the last turn are kept by the blocks."""
+        return [
+            Expert(f"{name} {self._graph}", "graph", partial(self._ask, name, solve))
+            for name, solve in self._kinds
+        ]
 
     def _ask(self, name: str, solve: Any, turn: int, rows: NDArray[np.intp] | None) -> Table:
         solve(turn)
