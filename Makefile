@@ -68,7 +68,8 @@ faults: .venv/test.stamp
 # Kernels that check every index: slow, and with a cache of their own.
 boundscheck: .venv/test.stamp
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv/boundscheck $(BIN)/python -m pytest $(CHECKED)
-CHECKED := tests/kernels tests/graph tests/flow tests/few_labels tests/assess tests/evidence tests/estimators
+CHECKED := tests/kernels tests/graph tests/flow tests/few_labels tests/assess tests/evidence tests/estimators \
+	tests/segmentation
 
 # The oldest versions of the dependencies that pyproject.toml allows, in an environment of their own.
 oldest:
@@ -76,15 +77,18 @@ oldest:
 	.venv-oldest/bin/uv pip install -q -p .venv-oldest/bin/python --resolution lowest-direct -e ".[test]"
 	.venv-oldest/bin/python -m pytest
 
-# Tests that meet scanpy, PyG and Label Studio's library themselves, in an environment of their own; 6 GB.
+# Tests that meet scanpy, PyG, DGL, Label Studio's library and napari themselves, in an environment of their own; 7 GB.
 # They stand here and not among the extras: torch is no dependency of ours, under any name.
 integrations:
 	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
 	.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \
-		-e ".[cells,files,plot,studio]" "pytest>=8" "pytest-timeout>=2.3" httpx "networkx>=3" "igraph>=0.11" \
-		"scanpy>=1.10" torch "torch_geometric>=2.4" "label-studio-sdk>=1.0"
+		-e ".[cells,files,napari,plot,studio]" "pytest>=8" "pytest-timeout>=2.3" hypothesis httpx "networkx>=3" "igraph>=0.11" \
+		"scanpy>=1.10" torch "torch_geometric>=2.4" $(DGL) "label-studio-sdk>=1.0" "napari[pyqt6]"
 	.venv-integrations/bin/python -m pytest $(MET)
+# DGL 2 loads libraries that it has for old versions of torch only; DGL 1 has no wheels for Python 3.12.
+DGL := "dgl>=1.1,<2; python_version < '3.12'"
 MET := tests/estimators/test_annotate.py tests/graph/test_foreign.py tests/studio/test_label_studio.py \
+	tests/segmentation/test_napari_plugin.py \
 	tests/test_docs.py::test_gallery_runs
 
 docs: .venv/docs.stamp
@@ -112,7 +116,7 @@ clean:
 .venv-release/stamp: pyproject.toml
 	test -x .venv-release/bin/python || $(PYTHON) -m venv .venv-release
 	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --prefer-binary \
-		build twine cffconvert py-rattler-build numpy pyarrow
+		build twine cffconvert py-rattler-build
 	touch $@
 
 node_modules/stamp: package.json

@@ -25,7 +25,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 #: The largest wheel, in bytes: neither data nor pictures belong into it.
 LARGEST_WHEEL = 1_000_000
 #: The extras that the README's commands need.
-EXTRAS = "files"
+EXTRAS = "files,images,cells"
 #: Runs every Python block of a page in one namespace, from the installed package.
 SNIPPETS = """
 import re, sys, phaselabel
@@ -159,10 +159,7 @@ def try_wheel(wheel: Path, python: str, version: str) -> None:
         work.mkdir()
         readme = ROOT / "README.md"
         run(inside, "-I", "-c", SNIPPETS, str(readme), str(ROOT), version, cwd=work)
-        sys.path.insert(0, str(ROOT / "tests" / "support"))
-        from tablefiles import write_customers
-
-        write_customers(work / "customers.csv")
+        run(inside, str(ROOT / "tests" / "support" / "docfiles.py"), str(work))
         path = os.pathsep.join([str(bin_folder), os.environ.get("PATH", "")])
         for command in commands_of(readme):
             run(*command.split(), cwd=work, env=os.environ | {"PATH": path, "PYTHONPATH": ""})

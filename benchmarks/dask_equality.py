@@ -76,6 +76,26 @@ def compare(name, workers):
     return records
 
 
+def compare_spread(name, draws=4):
+    """What a spread by one worker changes in blocks: accuracy with and without it."""
+    from dask.distributed import Client, LocalCluster
+
+    from phaselabel.distributed.job import Job
+
+    (X, y), usual = rows_of(name), Job._spreader
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        for per_class in (1, 5):
+            right = []
+            for seed in range(draws):
+                labels = draw(y, per_class, seed)
+                for spreader in (usual, lambda *given: None):
+                    Job._spreader = spreader
+                    right.append(_accuracy(on_dask(X, labels, client, True)[0], labels, y))
+            with_spread, without = np.reshape(right, (draws, 2)).mean(axis=0)
+            print(json.dumps({"set": name, "per_class": per_class, "spread": with_spread, "none": without}))
+
+
 def _accuracy(found, labels, y):
     unlabelled = labels < 0
     return float(np.mean(found[unlabelled] == y[unlabelled]))
@@ -87,8 +107,11 @@ def main():
     parser.add_argument("--sets", nargs="+", default=["mnist", "waveform"])
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument("--keep", action="store_true", help="put the records into results/dask-equality.json")
+    parser.add_argument("--spread", action="store_true", help="waveform in blocks, with and without a spread")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    if given.spread:
+        return compare_spread("waveform")
     for name in given.sets:
         new = compare(name, given.workers)
         if given.keep:

@@ -18,8 +18,10 @@ warnings.filterwarnings("ignore")
 
 
 def fitted(graph, labels, **settings):
-    """Our classifier on a ready-made graph."""
-    return pl.GinzburgLandauClassifier(affinity="precomputed", **settings).fit(graph.weights, labels)
+    """Our classifier on a ready-made graph, which alone decides."""
+    return pl.GinzburgLandauClassifier(affinity="precomputed", evidence=None, **settings).fit(
+        graph.weights, labels
+    )
 
 
 def share_right(found, y, labels):

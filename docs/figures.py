@@ -17,8 +17,20 @@ RESULTS = DOCS.parent / "benchmarks" / "results"
 MARK = re.compile(r"(\d[\d,.]*)<!-- ([a-z-]+): ([^>]+?) -->")
 #: The table of the sets on which others are better, between its marks.
 LOSSES = re.compile(r"(?<=<!-- losses -->\n).*?(?=<!-- /losses -->)", re.DOTALL)
-#: A set is in that table if the best of the others leads by more points than this with some number of labels.
+#: The methods of the few-labels benchmark as pages name them; of several solvers the better one counts.
+FEW_LABELS = {
+    "phaselabel": ("phaselabel",),
+    "phaselabel, true sizes": ("phaselabel, true sizes",),
+    "Poisson": ("graphlearning poisson", "graphlearning poisson, gradient descent"),
+    "PoissonMBO, true sizes": ("graphlearning poisson_mbo, true sizes",),
+}
+#: The table of what answers teach in the studio, between its marks.
+CURVES = re.compile(r"(?<=<!-- curves -->\n).*?(?=<!-- /curves -->)", re.DOTALL)
+#: A set is in the first of these tables if the best of the others leads by more points than this with some
+#: number of labels.
 SMALLEST_LOSS = 1.0
+#: Numbers of answers in the table of the studio.
+COUNTS = ("10", "20", "50", "100")
 
 
 def pages() -> list[Path]:
@@ -35,6 +47,7 @@ def filled(text: str) -> str:
     'a page without marks: 3.1 %'
     """
     text = LOSSES.sub(lambda found: losses(), text)
+    text = CURVES.sub(lambda found: curves(), text)
     return MARK.sub(lambda found: f"{figure(found[2], found[3])}<!-- {found[2]}: {found[3]} -->", text)
 
 
@@ -64,13 +77,18 @@ def _paper(what: str) -> str:
 
 
 def _few_labels(what: str) -> str:
-    """``digits, 2`` or ``digits, 2: Poisson``: the mean in the table of docs/few-labels.md."""
-    row, _, column = what.partition(": ")
-    lines = (DOCS / "few-labels.md").read_text(encoding="utf-8").splitlines()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    (names,) = [line for line in cells if line[0] == "set, labels per class"]
-    (values,) = [line for line in cells if line[0] == row]
-    return values[names.index(column or "phaselabel")].split()[0]
+    """``digits, 2, Poisson``: the mean; ``worst digits, 2, Poisson``, ``draws MNIST, 1``."""
+    found = re.fullmatch(r"(?:(worst|draws) )?(\w+), (\d)(?:, (.+))?", what)
+    if not found:
+        raise KeyError(what)
+    word, name, labels, method = found.groups()
+    names = FEW_LABELS[method or "phaselabel"]
+    rows = [
+        row for row in _loaded(RESULTS / "few-labels.json")["results"]["accuracy"]
+        if (row["set"], row["labels per class"]) == (name.lower(), int(labels)) and row["method"] in names
+    ]  # fmt: skip
+    best = max(rows, key=lambda row: float(row["mean %"]))
+    return str(best[{None: "mean %", "worst": "worst %", "draws": "draws"}[word]])
 
 
 def _contest(what: str) -> str:
@@ -105,6 +123,36 @@ def losses() -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def curves() -> str:
+    """A table of the labels that are right after some answers in the studio, without evidence and with it."""
+    rows = [["set", "`--evidence none`", "`--evidence auto`", "estimate off by, none / auto"], ["---"] * 4]
+    lines = {(line["set"], line["evidence"]): line for line in _studio_lines()}
+    for name in dict.fromkeys(line["set"] for line in _studio_lines()):
+        both = [lines[name, evidence] for evidence in ("none", "auto")]
+        shown = [" · ".join(f"{100 * line['right'][k]:.1f}" for k in COUNTS) for line in both]
+        off = " / ".join(f"{100 * line['off']:.1f}" for line in both)
+        rows.append([name.replace("_", " "), *shown, off])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _studio_lines() -> list[dict[str, Any]]:
+    """The runs of 100 answers."""
+    lines = _loaded(RESULTS / "studio-curves.json")["results"]
+    return [line for line in lines if COUNTS[-1] in line["right"]]
+
+
+def _studio(what: str) -> str:
+    """``held auto``, ``off auto``: means over all sets, in %; ``off vowel auto``, ``webkb auto 60``."""
+    words = what.split()
+    if len(words) == 2:
+        values = [line[words[0]] for line in _studio_lines() if line["evidence"] == words[1]]
+        return f"{_mean(values):.{1 if words[0] == 'off' else 0}f}"
+    name, evidence = words[1:] if words[0] == "off" else words[:2]
+    every = _loaded(RESULTS / "studio-curves.json")["results"]
+    (line,) = [one for one in every if (one["set"], one["evidence"]) == (name, evidence)]
+    return f"{100 * (line['off'] if words[0] == 'off' else line['right'][words[2]]):.1f}"
+
+
 def _lead(line: dict[str, Any] | None) -> str:
     if line is None:
         return "–"
@@ -117,13 +165,14 @@ def _mean(values: list[float]) -> float:
 
 
 def _cells(what: str) -> str:
-    """``5, kNN``: the mean share over all draws; ``missing kind, found``, ``draws``."""
+    """``5, kNN``: the mean of all draws; ``missing kind, found``, ``missing kind, Dendritic``, ``draws``."""
     measured = _loaded(RESULTS / "cells.json")
     if what == "draws":
         return str(measured["draws"])
     task, name = what.split(", ", 1)
     if task == "missing kind":
-        return f"{100 * measured['results'][task]['mean'][name]:.1f}"
+        kinds, mean = (measured["results"][task][key] for key in ("kinds", "mean"))
+        return f"{100 * (mean[name] if name in mean else kinds[name]['found']):.1f}"
     if task == "none missing":
         return f"{100 * measured['results']['missing kind']['false, none missing']:.1f}"
     return f"{_mean(measured['results'][task][name]):.1f}"
@@ -140,6 +189,7 @@ def _texts(what: str) -> str:
 
 SOURCES: dict[str, Callable[[str], str]] = {
     "paper": _paper, "few-labels": _few_labels, "contest": _contest, "cells": _cells, "texts": _texts,
+    "studio": _studio,
 }  # fmt: skip
 
 

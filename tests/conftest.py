@@ -1,6 +1,7 @@
 import contextlib
 import io
 import os
+import signal
 import subprocess
 import sys
 
@@ -17,6 +18,10 @@ pytest_plugins = ("driving", "firefox", "clusters")
 
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what is in the background so; the commands that tests start would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one of several workers, which have a core each
     numba.set_num_threads(1)  # a test of threads may ask for as many as there are cores

@@ -105,6 +105,22 @@ def test_an_input_that_ends_its_process_is_kept(tmp_path):
     assert done.stdout.rstrip().endswith("1")
 
 
+@pytest.mark.parametrize("code", [0, 77])
+def test_a_guided_process_that_ends_badly_is_a_failure(code, tmp_path):
+    """With an atheris that does nothing but end the process."""
+    fake = (
+        "import contextlib, sys\n"
+        "instrument_imports = lambda **options: contextlib.nullcontext()\n"
+        "Setup = lambda words, one: None\n"
+        f"Fuzz = lambda: sys.exit({code})\n"
+    )
+    (tmp_path / "atheris.py").write_text(fake)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    words = [sys.executable, CAMPAIGN / "guided.py", "--only", "Marks", "--failures", tmp_path / "bad"]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == (1 if code else 0), done.stdout + done.stderr
+
+
 needs_compiler = pytest.mark.skipif(
     not sys.platform.startswith("linux") or not (shutil.which("cc") or shutil.which("gcc")),
     reason="faults at chosen changes need Linux and a C compiler",

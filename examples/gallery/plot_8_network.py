@@ -4,8 +4,11 @@ A network with texts
 
 Documents that name each other, such as papers that cite each other: the links are a graph, and the words of
 each document are its features. Here the documents are those of SciPy's functions, and a link is the name of
-another function in the text. ``fit(X, y, graph=...)`` takes both. Papers that cite each other (Cora, with its
-published split) are in the :doc:`benchmarks </benchmarks>`.
+another function in the text. ``fit(X, y, graph=...)`` takes both.
+
+The usual example is Cora, papers that cite each other. Its files come with no package, and this page is built
+without a download; SciPy is on every machine that runs phaselabel. Cora's published split is in the
+:doc:`benchmarks </benchmarks>`.
 """
 
 import importlib

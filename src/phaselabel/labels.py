@@ -299,3 +299,15 @@ def _mixed(given: NDArray[Any]) -> ValueError:
     return ValueError(
         f"y mixes labels of several types ({kinds}); use one type, and unlabeled= for the marker."
     )
+
+
+def visible(label: Any) -> str:
+    """A label as it is shown to people: in quotes where spaces around it would not be seen.
+
+    Examples
+    --------
+    >>> visible("malignant"), visible("malignant "), visible(3)
+    ('malignant', "'malignant '", '3')
+    """
+    text = str(label)
+    return text if text and text == text.strip() else repr(text)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from made import accuracy
 from phaselabel import GinzburgLandauClassifier
 
 
@@ -30,3 +31,36 @@ def test_ten_questions_reach_most_digits(digits_graph, digits, seed):
     rows = model.query(10)
     assert len(set(rows) | set(first)) == 12
     assert len(np.unique(y[rows])) >= 7
+
+
+def asked_rows(model, n, rng):
+    return model.query(n)
+
+
+def random_rows(model, n, rng):
+    return rng.permutation(np.flatnonzero(model._labels < 0))[:n]
+
+
+def least_confident_rows(model, n, rng):
+    left = np.flatnonzero(model._labels < 0)
+    return left[np.argsort(model.confidence_[left], kind="stable")[:n]]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("evidence", ["auto", None])
+def test_thirty_labels_teach_more_than_random_or_doubtful_ones(digits_graph, digits, evidence):
+    y, mean = digits[1], {}
+    for choose in (asked_rows, random_rows, least_confident_rows):
+        right = []
+        for draw in range(3):
+            rng, labels = np.random.default_rng(draw), np.full(len(y), -1)
+            first = rng.permutation(len(y))[:2]
+            labels[first] = y[first]
+            model = GinzburgLandauClassifier(affinity="precomputed", evidence=evidence)
+            chosen = choose(model.fit(digits_graph, labels), 28, rng)
+            labels[chosen] = y[chosen]
+            right.append(accuracy(model.fit(digits_graph, labels), y, labels))
+        mean[choose] = np.mean(right)
+    assert mean[asked_rows] > 95
+    assert mean[asked_rows] > mean[random_rows] + 4
+    assert mean[asked_rows] > mean[least_confident_rows] + 10

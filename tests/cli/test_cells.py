@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from phaselabel.cli import main
 
@@ -29,6 +30,21 @@ def test_a_file_of_cells_is_labelled(path, capsys):
     out = path.with_name("cells.csv")
     assert main(["label", str(path), "--label", "cell_type", "--out", str(out)]) == 0
     assert pd.read_csv(out)["cell_type_predicted"].tolist() == ["B", "T"] * 30
+
+
+def test_a_graph_of_the_file_is_used(path, capsys):
+    """The graph joins cells of one kind only; the rows alone would tell nothing."""
+    adata = anndata.read_h5ad(path)
+    kind = np.arange(60) % 2
+    adata.obsm["X_pca"][:] = np.random.default_rng(1).normal(size=(60, 4))
+    adata.obsp["connectivities"] = csr_matrix((kind[:, None] == kind) & ~np.eye(60, dtype=bool), dtype=float)
+    adata.write_h5ad(path)
+    for use in (["obsp/connectivities"], ["X_pca", "obsp/connectivities"]):
+        assert main(["label", str(path), "--label", "cell_type", "--force", "--use", *use]) == 0
+        assert "obsp/connectivities" in capsys.readouterr().err
+        done = anndata.read_h5ad(path.with_name("cells_labelled.h5ad"))
+        assert done.obs["cell_type_predicted"].tolist() == ["B", "T"] * 30
+        assert "connectivities" in done.uns["cell_type_phaselabel"]["use"]
 
 
 def test_cells_without_a_label_are_counted(path, capsys):

@@ -279,3 +279,70 @@ def test_the_models_see_the_columns_that_are_named(command, tmp_path):
         "label", "t.csv", "--label", "k", "--model-columns", "q", "--evidence", "none", "--force"
     )
     assert "it goes with --evidence auto only" in refused.stderr
+
+
+def test_rows_that_look_like_no_label_have_a_column(command, tmp_path):
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 60)
+    rows = np.column_stack([rng.normal(np.array([0, 9, 30])[group]), rng.normal(size=180)])
+    given = ["xy"[k] if k < 2 and i % 4 == 0 else "" for i, k in enumerate(group)]
+    lines = [f"{a:.3f},{b:.3f},{label}" for (a, b), label in zip(rows, given)]
+    (tmp_path / "t.csv").write_text("a,b,k\n" + "\n".join(lines) + "\n")
+    done = command("label", "t.csv", "--label", "k", "--report", "r.html")
+    assert done.returncode == 0, done.stderr
+    found = rows_of(tmp_path / "t_labelled.csv")
+    assert found[0] == ["a", "b", "k", "k_predicted", "k_confidence", "k_reached", "k_novel"]
+    novel = np.array([row[-1] for row in found[1:]])
+    assert set(novel) == {"true", "false"}
+    assert np.mean(novel[group == 2] == "true") > 0.9
+    assert np.mean(novel[group < 2] == "true") < 0.05
+    n_novel = int((novel == "true").sum())
+    assert f"Some {n_novel} rows look like none of the labelled ones" in done.stderr
+    assert f"{n_novel} rows look like none of the labelled ones" in (tmp_path / "r.html").read_text()
+    assert max(float(row[4]) for row, far in zip(found[1:], novel) if far == "true") <= 0.5
+
+
+@pytest.fixture
+def rays(tmp_path):
+    """A table of two kinds of rows that differ by direction and not by length, a tenth with a label."""
+    rng = np.random.default_rng(0)
+    kind = np.arange(200) % 2
+    angle, length = np.deg2rad(rng.normal(30 + 30 * kind, 8)), rng.lognormal(0, 1.2, 200)
+    rows = length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    lines = [f"{a:.4f},{b:.4f},{'ab'[k] if i < 20 else ''}" for i, ((a, b), k) in enumerate(zip(rows, kind))]
+    (tmp_path / "t.csv").write_text("p,q,kind\n" + "\n".join(lines) + "\n")
+    pairs = [f"{i},{i + step}" for step in (2, 4) for i in range(200 - step)]  # both ends are of one kind
+    (tmp_path / "edges.csv").write_text("one,other\n" + "\n".join(pairs) + "\n")
+    return np.array(["a", "b"])[kind]
+
+
+@pytest.mark.parametrize(
+    ("words", "effect"),
+    [
+        (["--metric", "cosine", "--evidence", "none"], "more are right"),
+        (["--graph", "edges.csv"], "more are right"),
+        (["--class-sizes", "a=0.8,b=0.2"], "more are a"),
+        (["--abstain-below", "0.9"], "unsure rows are empty"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_an_option_of_the_method_has_its_effect(command, tmp_path, rays, words, effect):
+    start = ["label", "t.csv", "--label", "kind", "--scale", "none", "--json"]
+    plain = command(*start, "--out", "plain.csv", *words[2:])
+    done = command(*start, "--out", "o.csv", *words)
+    assert done.returncode == plain.returncode == 0, done.stderr
+    before, after = (np.array(rows_of(tmp_path / name)[1:])[:, 3:] for name in ("plain.csv", "o.csv"))
+    right = [np.mean(found[:, 0] == rays) for found in (before, after)]
+    if effect == "more are right":
+        assert right[1] > max(right[0] + 0.04, 0.9)
+    elif effect == "more are a":
+        assert np.mean(before[:, 0] == "a") < 0.6
+        assert 0.7 < np.mean(after[:, 0] == "a") < 0.9
+    else:
+        unsure = before[:, 1].astype(float) < 0.9
+        assert 0 < unsure.sum() < 180
+        assert (after[unsure][:, [0, 2]] == ["", "false"]).all()
+        assert (after[~unsure] == before[~unsure]).all()
+        facts = json.loads(done.stdout)
+        assert facts["abstained"] == unsure.sum()
+        assert sum(facts["predicted"].values()) == (~unsure).sum()

@@ -1,6 +1,7 @@
 """``phaselabel label --dask``: files in, files out, by the plan of a local run."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -150,6 +151,39 @@ def test_the_plan_and_the_answer_of_a_local_run(client, command, tmp_path):
     assert np.mean(found[1] == y.astype(str)) > 0.85
 
 
+def test_a_report_on_a_model_too_large_for_one_process(client, command, tmp_path, monkeypatch):
+    X, y = blobs(1_500, seed=5, width=4)
+    labels = pl.datasets.sample_labels(y, 10, random_state=0)
+    columns = {"name": [f"row {i}" for i in range(len(X))]} | {f"x{i}": X[:, i] for i in range(4)}
+    columns["kind"] = [f"k{k}" if k >= 0 else "" for k in labels]
+    write_parts(pa.table(columns), tmp_path / "many.parquet", [500, 1100])
+    monkeypatch.setattr("phaselabel.distributed.fitting.Fitted.refusal", lambda fitted: "It is too large.")
+    words = ["label", "many.parquet", "--label", "kind", "--id", "name", "--dask", client.scheduler.address]
+    done = command(*words, "--out", "a.parquet", "--report", "a.html", "--json")
+    assert done.returncode == 0, done.stderr
+    assert 0.5 < json.loads(done.stdout)["held_out"]["accuracy"] <= 1
+    page = (tmp_path / "a.html").read_text()
+    assert re.search(r"A sample of 1,[012]\d\d rows", page)
+    assert "The rows it is least sure of" in page
+    assert re.search(r"<td class=\"n\">(\d+)</td>.*name row \1 · x0 ", page)
+    # What can't be had comes after the labels, which stay.
+    for number, more in enumerate((["--model", "model"], ["--model", "model", "--report", "b.html"])):
+        done = command(*words, "--out", f"b{number}.parquet", *more)
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1].endswith("It is too large.")
+    assert not (tmp_path / "model").exists()
+    assert (tmp_path / "b.html").exists()
+    done = command(*words, "--out", "c.parquet", "--report", "c.html", "--evidence", "none")
+    assert done.returncode == 1
+    assert "labels that evidence held back; use evidence" in done.stderr
+    assert re.search(r"wrote +c\.parquet", done.stderr)
+    assert not (tmp_path / "c.html").exists()
+    labelled = {name: parquet.read_table(tmp_path / f"{name}.parquet") for name in ("a", "b0", "b1", "c")}
+    assert labelled["a"].equals(labelled["b0"])
+    assert labelled["a"].equals(labelled["b1"])
+    assert set(labelled["c"].column("kind_predicted").to_pylist()) == {f"k{k}" for k in range(5)}
+
+
 def test_columns_are_refused_in_the_words_of_a_local_run(client, command, tmp_path):
     table = pa.table({"x": pa.array([1.0, None, 3.0, 4.0]), "k": ["a", "b", "", ""], "w": list("abcd")})
     write_parts(table, tmp_path / "many.parquet", [2])
@@ -217,6 +251,40 @@ def test_an_interrupt_lets_go_and_resume_goes_on(client, command, embeddings, tm
     assert np.mean(np.array(predicted, object) == [f"class {c}" for c in y]) > 0.95
 
 
+def test_unsure_rows_are_left_empty_here_and_there(tmp_path, monkeypatch, capsys):
+    from phaselabel.cli.main import main
+
+    rng = np.random.default_rng(0)
+    kind = np.arange(400) % 2
+    columns = {"p": rng.normal(1.5 * kind), "q": rng.normal(size=400)}
+    table = pa.table(columns | {"kind": ["ab"[k] if i < 80 else "" for i, k in enumerate(kind)]})
+    monkeypatch.chdir(tmp_path)
+    write_parts(table, tmp_path / "rows.parquet", [150])
+    parquet.write_table(table, "one.parquet")
+    common = ["--label", "kind", "--abstain-below", "0.8", "--json"]
+    facts = {}
+    cluster = LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=None
+    )
+    with cluster:
+        for name, source, words in (
+            ("here", "one.parquet", []),
+            ("there", "rows.parquet", ["--dask", cluster.scheduler_address]),
+        ):
+            assert main(["label", source, *common, *words, "--out", f"{name}.parquet", "--model", name]) == 0
+            new = ["predict", name, source, *words, "--json", "--out", f"{name}-new.parquet"]
+            facts[name] = json.loads(capsys.readouterr().out)
+            assert main(new) == 0
+            facts[f"{name}-new"] = json.loads(capsys.readouterr().out)
+    for name, said in facts.items():
+        found = parquet.read_table(f"{name}.parquet")
+        empty = np.array([label is None for label in found.column("kind_predicted").to_pylist()])
+        np.testing.assert_array_equal(empty, found.column("kind_confidence").to_numpy() < 0.8)
+        np.testing.assert_array_equal(empty, ~found.column("kind_reached").to_numpy())
+        assert 0 < empty.sum() < 320
+        assert (said["abstained"], sum(said["predicted"].values())) == (empty.sum(), (~empty).sum())
+
+
 def test_rows_from_a_bucket_labelled_and_predicted_into_it(bucket, tmp_path, monkeypatch):
     import s3fs
 
@@ -258,3 +326,29 @@ def test_rows_from_a_bucket_labelled_and_predicted_into_it(bucket, tmp_path, mon
         np.testing.assert_allclose(
             answer.column("kind_confidence"), expected.column("kind_confidence"), atol=2e-4
         )
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_zarr_from_a_bucket_and_into_it(bucket, tmp_path, monkeypatch, version):
+    import zarr
+
+    from phaselabel.cli.main import main
+
+    X, y = blobs(700, seed=6, width=4)
+    labels = pl.datasets.sample_labels(y, 10, random_state=0)
+    rows, out = f"{bucket}/rows{version}.zarr", f"{bucket}/labelled{version}.zarr"
+    zarr.create_array(rows, shape=X.shape, chunks=(300, 3), dtype="f4", zarr_format=version)[:] = X
+    monkeypatch.chdir(tmp_path)
+    np.save("rows.npy", X)
+    np.save("labels.npy", labels)
+    assert main(["label", "rows.npy", "--labels", "labels.npy", "--out", "local.npz"]) == 0
+    cluster = LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=None
+    )
+    with cluster:
+        words = ["label", rows, "--labels", "labels.npy", "--out", out, "--dask", cluster.scheduler_address]
+        assert main([*words, "--checkpoint", f"{bucket}/zarr-job{version}"]) == 0
+        assert main(words) == 1  # it is there already
+    found = zarr.open_group(out, mode="r")
+    assert sorted(found) == ["label_confidence", "label_predicted", "label_reached"]
+    np.testing.assert_array_equal(found["label_predicted"][:], np.load("local.npz")["label_predicted"])

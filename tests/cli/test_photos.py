@@ -52,7 +52,25 @@ def test_what_is_wrong_is_said(photos, capsys):
     assert "folder without pictures" in capsys.readouterr().err
     (photos / "wrong.csv").write_text("file,label\nnowhere.jpg,sunset\n")
     assert main(["label", folder, "--labels", str(photos / "wrong.csv")]) == 1
-    assert "'nowhere.jpg'" in capsys.readouterr().err
+    assert "names a picture that is not in photos, 'nowhere.jpg'; correct" in capsys.readouterr().err
+    (photos / "wrong.csv").write_text("file,label\nnowhere.jpg,sunset\nnor_here.jpg,forest\n")
+    assert main(["label", folder, "--labels", str(photos / "wrong.csv")]) == 1
+    assert "names 2 pictures that are not in photos, such as 'nor_here.jpg'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [
+        (1, "1 file can't be read and is left out: x0.png"),
+        (2, "2 files can't be read and are left out: x0.png"),
+    ],
+)
+def test_files_that_are_no_pictures_are_left_out(photos, capsys, broken, sentence):
+    for k in range(broken):
+        (photos / "photos" / f"x{k}.png").write_bytes(b"no picture")
+    assert main(["label", str(photos / "photos"), "--labels", str(photos / "labels.csv")]) == 0
+    assert sentence in capsys.readouterr().err
+    assert len(rows_of(photos / "photos_labelled.csv")) == 41
 
 
 def test_names_of_folders_are_labels(photos, capsys):

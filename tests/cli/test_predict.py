@@ -27,6 +27,20 @@ def test_new_rows_are_labelled(home, capsys):
     assert [row[2] for row in rows[1:]] == ["a", "b"]
 
 
+def test_a_model_that_abstains_does_so_for_new_rows(home, capsys):
+    rows = [f"{i % 2 * 2 + i % 7 / 2},{'ab'[i % 2] if i < 30 else ''}" for i in range(60)]
+    (home / "u.csv").write_text("x,k\n" + "\n".join(rows) + "\n")
+    assert main(["label", "u.csv", "--label", "k", "--model", "u.zip", "--abstain-below", "0.8"]) == 0
+    assert "rows have a confidence below 0.8; they are left empty" in capsys.readouterr().err
+    (home / "new.csv").write_text("x\n0.1\n2.3\n2.4\n4.9\n")
+    assert main(["predict", "u.zip", "new.csv"]) == 0
+    assert "abstained    2 rows have a confidence below 0.8; they are left empty" in capsys.readouterr().err
+    found = [line.split(",")[1:] for line in (home / "new_predicted.csv").read_text().splitlines()[1:]]
+    assert [label for label, _, _ in found] == ["a", "", "", "b"]
+    assert [float(sure) < 0.8 for _, sure, _ in found] == [False, True, True, False]
+    assert pl.load(home / "u.zip").abstain_below == 0.8
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

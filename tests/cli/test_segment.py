@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from maps import check_result, write_scene
 from phaselabel.cli import main
 
 
@@ -164,3 +165,119 @@ def test_images_and_marks_are_never_overwritten(album, capsys, monkeypatch, name
     assert main(["segment", "images", "--train", "marks", "--out", folder, *force]) == 1
     assert "would be overwritten, and it is not a result of phaselabel" in capsys.readouterr().err
     assert (album / folder / name).read_bytes() == kept
+
+
+@pytest.fixture
+def film(tmp_path):
+    """A bright box that moves through six frames of 12 × 17: a TIFF of depths, and an array without names."""
+    tifffile = pytest.importorskip("tifffile")
+    frames = np.random.default_rng(0).integers(0, 60, (6, 12, 17)).astype(np.uint16)
+    for number, frame in enumerate(frames):
+        frame[3:9, 3 + number : 10 + number] += 500
+    tifffile.imwrite(tmp_path / "film.tif", frames, imagej=True, metadata={"axes": "ZYX"})
+    np.save(tmp_path / "film.npy", frames)
+    labels = np.zeros((6, 12, 17), np.uint8)
+    labels[0, 1, 1:16], labels[3, 5, 7:12] = 1, 2
+    tifffile.imwrite(tmp_path / "marks.tif", labels)
+    np.save(tmp_path / "marks.npy", labels)
+    Image.fromarray(np.where(labels[0], 1, 0).astype(np.uint8)).save(tmp_path / "first.png")
+    (tmp_path / "first.csv").write_text("x,y,label\n4,4,2\n6,6,2\n8,5,2\n1,1,1\n15,1,1\n")
+    (tmp_path / "broken.tif").write_bytes(b"II*\0not a picture")
+    return tmp_path
+
+
+def masks_of(folder, names):
+    found = {}
+    for name in names:
+        with Image.open(folder / f"{name}.png") as mask:
+            found[name] = np.asarray(mask)
+    return found
+
+
+@pytest.mark.parametrize("source", ["film.tif", "film.npy"])
+@pytest.mark.parametrize(
+    "marks", [["--scribbles", "marks.tif"], ["--scribbles", "marks.npy"], ["--points", "first.csv"]]
+)
+def test_frames_are_images_of_one_model(film, capsys, monkeypatch, source, marks):
+    monkeypatch.chdir(film)
+    words = ["segment", source, "--variable", "frames", *marks, "--patch", "1"]
+    assert main(words) == 0
+    joined = "learning from 1 of 6 images; 5" if "first.csv" in marks else "learning from 2 of 6 images; 4"
+    assert joined in capsys.readouterr().err
+    masks = masks_of(film / "film_segmented", [f"film_{number}" for number in range(6)])
+    for number, mask in enumerate(masks.values()):
+        assert mask.shape == (12, 17)
+        box = np.zeros((12, 17), bool)
+        box[3:9, 3 + number : 10 + number] = True
+        assert np.mean((mask == 2) == box) > 0.95
+    table = (film / "film_segmented" / "summary.csv").read_text()
+    assert table.count(f"{source} frame") == 12
+
+
+def test_frames_are_learned_from_a_folder_of_marks_and_segmented_by_a_model(film, capsys, monkeypatch):
+    monkeypatch.chdir(film)
+    (film / "marks").mkdir()
+    (film / "first.csv").rename(film / "marks" / "film_0.csv")
+    words = ["segment", "film.tif", "broken.tif", "--variable", "frames", "--patch", "1"]
+    assert main([*words, "--train", "marks", "--save", "boxes", "--out", "a"]) == 1
+    assert "broken.tif can't be read" in capsys.readouterr().err
+    assert main([*words[:-2], "--model", "boxes", "--out", "b"]) == 1
+    capsys.readouterr()
+    names = [f"film_{number}" for number in range(6)]
+    fitted, predicted = masks_of(film / "a", names), masks_of(film / "b", names)
+    for name in names:
+        assert np.mean(fitted[name] == predicted[name]) > 0.9
+        assert fitted[name].shape == (12, 17)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["film.tif", "--variable", "frames"], "There are no marks"),
+        (["film.tif", "--variable", "frames", "--scribbles", "short.npy"], "shape (5, 12, 17)"),
+        (
+            ["film.tif", "--variable", "frames", "--scribbles", "empty.npy"],
+            "No image that can be read has marks",
+        ),
+        (["broken.tif", "--variable", "frames", "--points", "first.csv"], "broken.tif can't be read"),
+        (["first.png", "--variable", "frames", "--points", "first.csv"], "it has one plane"),
+        (["film.npy", "--variable", "6", "--points", "first.csv"], "0 to 5"),
+        (["deep.npy", "--points", "first.csv"], "--variable volume or --variable frames"),
+    ],
+)
+def test_what_is_no_series_is_refused(film, capsys, monkeypatch, words, sentence):
+    monkeypatch.chdir(film)
+    np.save("short.npy", np.load("marks.npy")[:5])
+    np.save("empty.npy", 0 * np.load("marks.npy"))
+    np.save("deep.npy", np.zeros((3, 12, 17, 2), np.uint8))
+    assert main(["segment", *words, "--out", "out"]) == 1
+    assert sentence in capsys.readouterr().err
+    assert not (film / "out").exists()
+
+
+def test_it_is_said_how_an_array_without_names_of_axes_was_read(film, capsys, monkeypatch):
+    monkeypatch.chdir(film)
+    (film / "inside.csv").write_text("x,y,label\n1,1,a\n8,3,b\n")
+    assert main(["segment", "film.npy", "--points", "inside.csv", "--patch", "1"]) == 0
+    assert "film.npy: 12 × 6 pixels, 17 bands" in capsys.readouterr().err
+    assert main(["segment", "film.npy", "--points", "inside.csv", "--patch", "1", "--variable", "3"]) == 0
+    assert "film.npy: 17 × 12 pixels, 1 band" in capsys.readouterr().err
+
+
+def test_maps_in_and_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_scene(tmp_path)
+    (tmp_path / "marks").mkdir()
+    (tmp_path / "marks" / "scene.csv").write_text(
+        "x,y,label\n10,8,field\n15,8,field\n5,17,other\n25,2,other\n"
+    )
+    words = ["segment", "scene.tif", "--quiet", "--patch", "1"]
+    assert main([*words, "--points", "marks/scene.csv", "--out", "alone"]) == 0
+    check_result(tmp_path / "alone", field=1)
+    assert main([*words, "--train", "marks", "--out", "masks", "--save", "fields", "--everything"]) == 0
+    check_result(tmp_path / "masks" / "scene", field=1)
+    assert json.loads((tmp_path / "masks" / "scene" / "coco.json").read_text())["annotations"]
+    assert main([*words, "--model", "fields", "--out", "new", "--everything"]) == 0
+    check_result(tmp_path / "new" / "scene", field=1)
+    assert main([*words, "--model", "fields", "--out", "few"]) == 0
+    assert {path.name for path in (tmp_path / "few").iterdir()} == {"scene.json", "scene.png", "summary.csv"}

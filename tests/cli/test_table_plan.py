@@ -39,7 +39,7 @@ def test_every_decision_is_printed(tmp_path, capsys):
     assert capsys.readouterr().err.splitlines()[:8] == [
         "table        t.csv: 60 rows, 5 columns",
         "numbers      1, scaled to mean 0, deviation 1: x",
-        "left out     id: numbers the rows; --features id uses it",
+        "left out     id: numbers the rows; name it among --features to use it",
         "left out     size: numbers, but for some cells; --impute median counts these as missing",
         "left out     day: a date; --date day uses it",
         "labels       k: 40 of 60 rows, 2 classes",
@@ -62,12 +62,27 @@ def test_every_decision_is_printed(tmp_path, capsys):
             "most classes of 'k' have a single label",
         ),
         ([*"abcdefgh", *[""] * 52], "all classes of 'k' have a single label"),
+        (
+            ["cat", "dog", "Dog", "dog ", "?", ""] * 10,
+            "'dog' (10), 'Dog' (10), 'dog ' (10) look like one class; they are kept apart, and "
+            "--clean-labels joins them",
+        ),
+        (
+            ["cat", "dog", "N/A"] * 20,
+            "'N/A' looks like 'no label' and counts as a class; pass --missing-labels 'N/A' if it is none",
+        ),
+        (
+            ["cat", "dog", "N/A", "unknown"] * 15,
+            "'N/A', 'unknown' look like 'no label' and count as classes; pass --missing-labels "
+            "'N/A,unknown' if they are none",
+        ),
     ],
 )
 def test_labels_that_look_wrong_are_noted(tmp_path, labels, note):
     write(tmp_path / "t.csv", {"x": [i * 7 % 59 for i in range(60)], "k": labels})
-    _, console = planned(tmp_path / "t.csv", "--label", "k")
+    plan, console = planned(tmp_path / "t.csv", "--label", "k")
     assert [note in said for said in console.notes] == [True]
+    assert set(plan.labels.counts) == set(labels) - {"", "?"}  # nothing is joined or dropped unasked
 
 
 def test_spellings_that_are_joined_and_words_that_mean_no_label_are_named(tmp_path, capsys):

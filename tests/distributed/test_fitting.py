@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import phaselabel as pl
 from clusters import blobs, cluster_of, local_flow, overlapping
 from phaselabel.distributed.build import plan
+from phaselabel.distributed.job import FROM_THE_HUB, NOT_SPREAD
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import HUB
 from phaselabel.few_labels.solve import Problem, solve
@@ -186,7 +187,7 @@ def test_rows_of_a_class_without_a_label_are_found(client, monkeypatch, in_block
     assert model._fitted.outcome.graph.n_cut > 0
     np.testing.assert_array_equal(model.novel_.compute(), local.novel_)
     assert local.novel_.sum() > 250
-    assert "rows look like none of the labelled ones" in model.remarks_[0]
+    assert any("rows look like none of the labelled ones" in remark for remark in model.remarks_)
     assert model.confidence_.compute()[local.novel_].max() <= 0.5
     assert (model.transduction_.compute()[local.novel_] == -1).all()
     np.testing.assert_array_equal(model.gathered().novel_, local.novel_)
@@ -201,6 +202,35 @@ def test_given_class_sizes_by_name(client):
     model.fit(da.from_array(X, chunks=(600, -1)), labels)
     arm, *_ = client.submit(local_fit, X, labels, **options).result()
     np.testing.assert_array_equal(model.transduction_.compute(), arm)
+
+
+@pytest.mark.parametrize(("evidence", "remark"), [(None, FROM_THE_HUB), ("auto", NOT_SPREAD)])
+def test_few_labels_that_no_worker_can_spread_are_remarked_upon(client, monkeypatch, evidence, remark):
+    X, y = overlapping(600)
+    few, many = (pl.datasets.sample_labels(y, n, random_state=3) for n in (2, 60))
+    rows = da.from_array(X, chunks=(300, -1))
+    model = pl.GinzburgLandauClassifier(10, evidence=evidence, dask_options={"client": client})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert remark not in model.fit(rows, few).remarks_
+    for name in ("needed_bytes", "needed_for_evidence"):
+        monkeypatch.setattr(f"phaselabel.distributed.job.{name}", lambda *sizes: 10**15)
+    with pytest.warns(UserWarning, match="Labels are few, and a local fit would"):
+        model.fit(rows, few)
+    assert model._fitted.outcome.in_blocks
+    assert remark in model.remarks_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert remark not in model.fit(rows, many).remarks_
+
+
+def test_given_class_sizes_that_no_worker_can_meet_are_refused(client, monkeypatch):
+    X, y = overlapping(600)
+    monkeypatch.setattr("phaselabel.distributed.job.needed_bytes", lambda *sizes: 10**15)
+    model = pl.GinzburgLandauClassifier(evidence=None, class_sizes=[0.5, 0.25, 0.25])
+    model.dask_options = {"client": client}
+    with pytest.raises(ValueError, match="larger memory_limit, or use evidence, which meets class_sizes in"):
+        model.fit(da.from_array(X, chunks=(300, -1)), pl.datasets.sample_labels(y, 60, random_state=3))
 
 
 def test_an_interrupt_in_a_callback_lets_the_worker_go(digits):
@@ -259,6 +289,10 @@ def local_weights(X):
         ({"evidence": np.full((400, 5), 0.2)}, "evidence must have one row per row of X"),
         ({"evidence": "model"}, "evidence must be 'auto', None"),
         ({"class_sizes": [0.5, 0.5]}, "class_sizes must hold"),
+        (
+            {"class_sizes": [0.2] * 5, "evidence": None, "dask_options": {"in_blocks": True}},
+            "class_sizes are met on the whole graph, by one worker, where evidence is None; leave in_blocks",
+        ),
         ({"dask_options": {"in_blocks": "no"}}, "in_blocks"),
         ({"metric": "nearby"}, "metric must be one of"),
         ({"dask_options": {"speed": 1}}, "got 'speed'"),

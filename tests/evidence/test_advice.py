@@ -42,3 +42,11 @@ def test_labels_of_one_class_get_a_remark():
     with pytest.warns(UserWarning, match="All known labels are '7', so there is nothing to tell apart"):
         model = GinzburgLandauClassifier().fit(X, y)
     assert "label rows of a second class" in model.remarks_[0]
+
+
+def test_class_sizes_are_asked_for_unless_they_are_known():
+    few, none = Figures(0.5, 0.5, 0.5, 10, 8), Figures(None, None, None, 0)
+    for figures in (few, none):
+        assert "give class_sizes" in advice(figures)[0]
+        assert "class_sizes" not in advice(figures, sizes_known=True)[0]
+        assert "sizes" not in advice(figures, sizes_known=True)[0]

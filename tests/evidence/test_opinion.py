@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import phaselabel as pl
-from made import accuracy, two_gaussians
+from made import accuracy, suite_table, two_gaussians
 from phaselabel import GinzburgLandauClassifier
 from phaselabel.assess.calibration import calibration_error
 from phaselabel.datasets import sample_labels
@@ -20,11 +19,6 @@ from phaselabel.evidence.opinion import pool_opinion
 from phaselabel.few_labels.class_sizes import class_sizes
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-
-
-def suite(data_home, name):
-    archive = np.load(Path(data_home) / "suite" / f"{name}.npz")
-    return StandardScaler().fit_transform(archive["x"]), archive["y"]
 
 
 def test_two_gaussians_are_told_apart_by_their_columns():
@@ -40,7 +34,7 @@ def test_two_gaussians_are_told_apart_by_their_columns():
     ("name", "per_class", "least"), [("waveform5000", 20, 75), ("segment", 20, 88), ("phoneme", 100, 77)]
 )
 def test_tables(data_home, name, per_class, least):
-    X, y = suite(data_home, name)
+    X, y = suite_table(data_home, name)
     found, gaps = [], []
     for seed in range(2):
         labels = sample_labels(y, per_class, random_state=seed)
@@ -127,7 +121,7 @@ def test_a_saved_model_predicts_the_same(digits, tmp_path, name):
 
 
 def test_new_rows_are_labelled_by_neighbours_and_columns(data_home):
-    X, y = suite(data_home, "waveform5000")
+    X, y = suite_table(data_home, "waveform5000")
     labels = sample_labels(y[:4000], 20, random_state=0)
     model = GinzburgLandauClassifier().fit(X[:4000], labels)
     new = np.mean(model.predict(X[4000:]) == y[4000:])

@@ -5,6 +5,7 @@ import numpy as np
 import phaselabel as pl
 from made import few_labels, random_graph
 from phaselabel.evidence.propagation import DAMPING, DOUBT, carried, harmonic, poisson_odds, with_doubt
+from phaselabel.few_labels.poisson import poisson
 from phaselabel.few_labels.sharpen import sharpened
 
 
@@ -24,7 +25,7 @@ def test_harmonic_values_solve_their_equation():
 def test_a_part_without_a_label_gets_even_odds():
     graph = pl.Graph.from_weights(np.kron(np.eye(2), 1 - np.eye(4)))
     labels = np.array([0, 1, -1, -1, *[-1] * 4], np.int32)
-    for said in (harmonic(graph, labels, 2), poisson_odds(sharpened(graph), labels, 2)):
+    for said in (harmonic(graph, labels, 2), poisson_odds(poisson(sharpened(graph), labels, 2))):
         np.testing.assert_allclose(np.exp(said[4:]), 0.5, atol=1e-3)
 
 

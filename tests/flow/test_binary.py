@@ -77,6 +77,24 @@ def test_class_sizes_alone_separate_two_groups():
     assert np.mean(minimize_binary(graph, labels, mean=0.0).arm == y) > 0.97
 
 
+@pytest.mark.parametrize("end", [0, 3])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rounding_does_not_name_the_classes(end, sign, monkeypatch):
+    """Both ends of a path are equally far from its middle, and versions of ARPACK round them differently."""
+    from scipy.sparse import linalg
+
+    found = linalg.eigsh
+
+    def rounded(*words, **options):
+        values, vectors = found(*words, **options)
+        vectors[end] *= 1 + 1e-9
+        return values, sign * vectors
+
+    monkeypatch.setattr(linalg, "eigsh", rounded)
+    path = Graph.from_edges([[0, 1, 2], [1, 2, 3]])
+    assert minimize_binary(path, [-1] * 4, mean=0.0).arm.tolist() == [0, 0, 1, 1]
+
+
 @pytest.mark.parametrize("mean", [1.0, -1, "even", float("nan"), True])
 def test_a_mean_that_makes_no_sense_is_refused(mean):
     with pytest.raises(ValueError, match="mean must be a number between -1 and 1"):

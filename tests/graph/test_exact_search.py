@@ -1,5 +1,8 @@
 """Exact searches: dense rows, sparse rows, and the metrics of scikit-learn."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -32,6 +35,30 @@ def test_small_working_memory_changes_nothing():
     found = nearest_neighbors(X, 5, working_memory=0.01)
     np.testing.assert_array_equal(found.indices, expected.indices)
     np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+SEARCH = """
+import re, sys
+from pathlib import Path
+import numpy as np
+from phaselabel import nearest_neighbors
+X = np.random.default_rng(0).integers(0, 255, (80_000, 400), dtype=np.uint8)
+nearest_neighbors(X[:600], 5, method="exact", queries=X[:300])
+# Of this program alone: ru_maxrss begins with that of the process which started it.
+peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+before = peak()
+nearest_neighbors(X, 5, method="exact", queries=X[:300], working_memory=float(sys.argv[1]))
+print((peak() - before) / 1024)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the most memory in use, in KiB")
+def test_working_memory_is_kept():
+    """The points take 122 MiB in single precision."""
+    little, much = (
+        float(subprocess.check_output([sys.executable, "-c", SEARCH, str(size)])) for size in (8, 1024)
+    )
+    assert little < 40 < 100 < much
 
 
 @pytest.mark.parametrize("metric", ["cosine", "manhattan", "chebyshev", "correlation", "l2"])

@@ -209,3 +209,10 @@ def test_neighbours_that_are_no_arrays_are_refused():
 def test_a_type_that_holds_no_weights_is_refused(dtype):
     with pytest.raises(ValueError, match="dtype must be float32 or float64"):
         pl.similarity_graph((np.array([[1], [0]]), np.ones((2, 1))), dtype=dtype)
+
+
+def test_rows_in_the_place_of_neighbours_are_refused():
+    with pytest.raises(
+        ValueError, match=r"got ndarray. For rows call similarity_graph\(nearest_neighbors\(X\)\)"
+    ):
+        pl.similarity_graph(np.zeros((5, 2)))

@@ -2,6 +2,7 @@
 
 import html.parser
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,3 +62,47 @@ def test_page_without_labels_to_hide(tmp_path):
     with pytest.raises(FileExistsError):
         write(findings, tmp_path / "r.html")
     write(findings, tmp_path / "r.html", overwrite=True)
+
+
+def test_spaces_around_a_class_are_seen_and_notes_are_sentences(findings):
+    classes = [dict(findings.classes[0], name="benign ")]
+    notes = ["column 'x' has an odd cell", "Few labels."]
+    text = render(replace(findings, classes=classes, notes=notes))
+    assert "&#39;benign &#39;</td>" in text
+    assert '<p class="note">Column &#39;x&#39; has an odd cell.</p><p class="note">Few labels.</p>' in text
+
+
+def test_rows_that_are_too_unsure_are_counted(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    model = pl.GinzburgLandauClassifier(abstain_below=0.9)
+    model.fit(X, np.where(np.arange(300) < 40, y, -1))
+    findings = gather(model, picture=False)
+    assert findings.n_abstained == (model.transduction_ == -1).sum() > 1
+    said = f"No label was written for {findings.n_abstained} rows whose confidence is below 0.9."
+    assert f"rely on them. {said} 2 rows have" in render(replace(findings, unreached=2))
+    assert "No label was written" not in render(replace(findings, n_abstained=0))
+
+
+#: The right edge of every element that sticks out of the window; a table may scroll by itself.
+STICKS_OUT = """() => [...document.querySelectorAll('body *')]
+  .filter(e => !e.parentElement.closest('.scroll, svg') && e.getBoundingClientRect().right > innerWidth + 1)
+  .map(e => `${e.tagName}.${e.className} ${e.getBoundingClientRect().right}`)"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_page_fits_the_window(findings, tmp_path, page_of, check, width, scheme):
+    word = "w" * 200
+    rows = [row | {"shown": f"{word} 1 · b {word}"} for row in findings.query]
+    wide = replace(
+        findings, title=word, label=word, query=rows, notes=[f"column {word!r} is odd"],
+        columns=[("left out", f"{word}: a date"), ("numbers", ", ".join(map(str, range(300))))],
+        mistakes=[(word, word, 3)], unreached=2, n_novel=2, abstain_below=0.5, n_abstained=2,
+    )  # fmt: skip
+    for name, found in (("plain", findings), ("wide", wide)):
+        write(found, tmp_path / f"{name}.html")
+        page = page_of(f"file://{tmp_path / name}.html", width, 800, color_scheme=scheme)
+        page.evaluate("document.querySelector('details').open = true")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(STICKS_OUT) == []
+        check(page, name)

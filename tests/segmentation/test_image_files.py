@@ -156,3 +156,88 @@ def test_zarr_and_ome_zarr(tmp_path, wrapped):
     assert empty is not None
     with pytest.raises(ValueError, match="without an OME-Zarr image"):
         read_image(tmp_path / "empty.zarr")
+
+
+def write_ome_zarr(path, pixels, axes):
+    group = pytest.importorskip("zarr").open_group(str(path), mode="w")
+    group["0"] = pixels
+    scale = {"datasets": [{"path": "0"}]} | ({} if axes is None else {"axes": axes})
+    group.attrs["multiscales"] = [scale]
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "names"),
+    [
+        ((7, 12, 17), [{"name": name} for name in "zyx"], "depths"),
+        ((7, 12, 17), ["t", "y", "x"], "times"),  # as version 0.3 has them
+        ((1, 1, 7, 12, 17), None, "depths and times"),  # as versions 0.1 and 0.2 have them
+    ],
+)
+def test_an_ome_zarr_stack_is_not_taken_for_bands(tmp_path, shape, axes, names):
+    stack = np.random.default_rng(0).integers(0, 99, shape).astype(np.uint16)
+    write_ome_zarr(tmp_path / "stack.zarr", stack, axes)
+    planes = stack.reshape(shape[-3:])
+    with pytest.raises(ValueError, match=rf"stack of 7 planes \({names}.*'frames'"):
+        read_image(tmp_path / "stack.zarr")
+    assert (read_image(tmp_path / "stack.zarr", "3") == planes[3]).all()
+    assert (read_image(tmp_path / "stack.zarr", "volume") == planes).all()
+    assert (read_image(tmp_path / "stack.zarr", "bands") == np.moveaxis(planes, 0, 2)).all()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(
+    ("dimensions", "expected"),
+    [
+        (("z", "y", "x"), "depths"),
+        (("time", "lat", "lon"), "times"),
+        (("band", "y", "x"), (6, 7, 5)),
+        (("y", "x", "wavelength"), (5, 6, 7)),
+        (("dim_0", "dim_1", "dim_2"), (5, 6, 7)),
+        (None, (5, 6, 7)),
+        (("depth", "pressure", "x"), "called depth, pressure, x"),
+    ],
+)
+def test_dimension_names_of_a_zarr_array_say_what_its_axes_are(tmp_path, version, dimensions, expected):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    pixels = np.random.default_rng(0).integers(0, 99, (5, 6, 7)).astype(np.uint16)
+    named = {"dimension_names": dimensions} if version == 3 else {}
+    path = tmp_path / "stack.zarr"
+    array = zarr.create_array(str(path), shape=(5, 6, 7), dtype="uint16", zarr_format=version, **named)
+    array[...] = pixels
+    if version == 2 and dimensions:
+        array.attrs["_ARRAY_DIMENSIONS"] = list(dimensions)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=expected):
+            read_image(path)
+    else:
+        assert read_image(path).shape == expected
+
+
+def test_one_array_of_a_zarr_group(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.open_group(str(tmp_path / "several.zarr"), mode="w")["red"] = np.arange(12).reshape(3, 4)
+    with pytest.raises(ValueError, match="name the folder of one array"):
+        read_image(tmp_path / "several.zarr")
+    assert read_image(tmp_path / "several.zarr" / "red").shape == (3, 4)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".zarr"])
+def test_planes_of_an_array_without_names_are_along_its_first_axis(tmp_path, suffix):
+    stack = np.random.default_rng(0).integers(0, 99, (5, 6, 7)).astype(np.uint16)
+    path = tmp_path / f"stack{suffix}"
+    np.save(path, stack) if suffix == ".npy" else pytest.importorskip("zarr").save(str(path), stack)
+    assert (read_image(path) == stack).all()  # (H, W, B)
+    assert (read_image(path, "volume") == stack).all()
+    assert (read_image(path, "frames") == stack).all()
+    assert (read_image(path, "3") == stack[3]).all()
+    assert (read_image(path, "bands") == np.moveaxis(stack, 0, 2)).all()
+    with pytest.raises(ValueError, match=r"stack of 5 planes.*got '5'"):
+        read_image(path, "5")
+
+
+@pytest.mark.parametrize("word", ["1", "volume", "frames", "cube"])
+def test_a_picture_has_one_plane(tmp_path, colours, word):
+    Image.fromarray(colours).save(tmp_path / "a.png")
+    assert (read_image(tmp_path / "a.png", "0") == colours).all()
+    with pytest.raises(ValueError, match=f"it has one plane, number 0; got variable='{word}'"):
+        read_image(tmp_path / "a.png", word)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from phaselabel.segmentation.mark_files import read_marks
+from phaselabel.segmentation.mark_files import read_marks, read_marks_of_frames
 
 
 def test_indexed_and_grey_marks_are_class_numbers(tmp_path):
@@ -113,3 +113,28 @@ def test_a_painting_of_another_size_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(Image.Image, "load", Mock(side_effect=AssertionError))
     with pytest.raises(ValueError, match="7 wide and 9 high but the image is 7 wide and 6 high"):
         read_marks(tmp_path / "p.png", (6, 7))
+
+
+@pytest.mark.parametrize("suffix", [".tif", ".npy"])
+def test_marks_of_frames_are_a_stack_of_label_images(tmp_path, suffix):
+    tifffile = pytest.importorskip("tifffile")
+
+    def written(name, labels, nodata="0"):
+        path = tmp_path / f"{name}{suffix}"
+        if suffix == ".npy":
+            np.save(path, labels)
+        else:
+            tags = [(42113, "s", 0, nodata, True)]  # 0 is no data, and not marked
+            tifffile.imwrite(path, labels, photometric="minisblack", extratags=tags)
+        return path
+
+    labels = np.zeros((3, 5, 6), np.uint8)
+    labels[0, 1], labels[2, 3] = 1, 7
+    first, second, third = read_marks_of_frames(written("stack", labels), (3, 5, 6))
+    assert (first.labels == labels[0]).all()
+    assert second is None
+    assert third.classes == {7: "7"}
+    assert read_marks_of_frames(written("one", labels[0]), (3, 5, 6)) is None
+    with pytest.raises(ValueError, match="they must be equal"):
+        read_marks_of_frames(written("short", labels[:2]), (3, 5, 6))
+    assert read_marks_of_frames(tmp_path / "points.csv", (3, 5, 6)) is None

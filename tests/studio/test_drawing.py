@@ -1,8 +1,11 @@
 """The drawing workspace without a browser: what comes first after a stroke."""
 
 import numpy as np
+import pytest
 
 from phaselabel import segment
+from phaselabel.segmentation import export
+from phaselabel.studio import drawing
 
 
 def stroke(workspace, number, points):
@@ -47,3 +50,36 @@ def test_cells_come_first_and_a_newer_stroke_ends_what_is_under_way(square):
     assert np.frombuffer(content[:12], np.uint32).tolist() == [50, 40, 1]
     square.segment_once()
     assert square.result.version == 7
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The names of the functions that make files for an export, as they are called."""
+    names = []
+    for place, name in (
+        (drawing, "label_png"), (drawing, "mask_pngs"), (export, "coco"), (export, "save"),
+    ):  # fmt: skip
+        make = getattr(place, name)
+
+        def spy(*arguments, make=make, name=name):
+            names.append(name)
+            return make(*arguments)
+
+        monkeypatch.setattr(place, name, spy)
+    return names
+
+
+def test_an_export_makes_the_one_file_that_is_asked_for(square, made):
+    assert square.prepare()
+    for name in ("bright", "dark"):
+        square.act("class", {"name": name})
+    stroke(square, 1, [[14, 14], [20, 25]])
+    stroke(square, 2, [[35, 5], [40, 30]])
+    square.segment_once()
+    for name, makers in {
+        "labels.png": ["label_png"], "masks.zip": ["mask_pngs"], "coco.json": ["coco"],
+        "strokes.json": [], "marks.png": [],
+    }.items():  # fmt: skip
+        made.clear()
+        assert square.export(name)
+        assert made == makers, name

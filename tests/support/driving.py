@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import time
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +30,9 @@ class Studio:
 
     def __init__(self, folder, *words):
         self.process = start_command(folder, "studio", *words, "--no-browser")
-        line = self.process.stdout.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, line + self.process.stderr.read()
+        self.first_line = self.process.stdout.readline()
+        found = re.search(r"http://\S+", self.first_line)
+        assert found, self.first_line + self.process.stderr.read()
         self.address = found.group()
         self.host, self.token = re.fullmatch(r"http://([^/]+)/([^/]+)/", self.address).groups()
 
@@ -58,7 +59,7 @@ def studio(tmp_path):
 
 
 def _without_browser(reason):
-    """Skip, or fail where the tests of the studio must run: CI=true."""
+    """Skip, or fail where the tests in a browser must run: CI=true."""
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
@@ -110,6 +111,23 @@ def page_of(browser):
     for context in contexts:
         context.close()
     assert [text for text in complaints if not any(part in text for part in forgiven)] == []
+
+
+@pytest.fixture
+def check():
+    """Run axe-core on a page; fail with the rules that are broken and the elements that break them."""
+    try:
+        script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    except ModuleNotFoundError:
+        _without_browser("axe-core is not installed: pip install axe-playwright-python")
+
+    def run(page, view):
+        page.evaluate(script)
+        found = page.evaluate("async () => (await axe.run(document)).violations")
+        broken = {v["id"]: [node["html"][:160] for node in v["nodes"]] for v in found}
+        assert broken == {}, view
+
+    return run
 
 
 @pytest.fixture

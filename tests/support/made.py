@@ -1,8 +1,11 @@
-"""Random points, graphs and labels."""
+"""Random points, graphs and labels, and tables of the development suite."""
+
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax
+from sklearn.preprocessing import StandardScaler
 
 import phaselabel as pl
 from phaselabel.datasets import sample_labels
@@ -38,6 +41,16 @@ def two_gaussians(seed):
     X = np.random.default_rng(data).normal(size=(1500, 241))
     X[:, 0] += 2.5 * y
     return X, y, sample_labels(y, 50, random_state=choice)
+
+
+def suite_table(data_home, name, n_rows=None):
+    """Scaled rows of a table of the development suite, and their classes from 0; all of them or a sample."""
+    with np.load(Path(data_home) / "suite" / f"{name}.npz") as archive:
+        X, y = archive["X" if "X" in archive else "x"], archive["y"]
+    if n_rows is not None:
+        kept = np.random.default_rng(0).permutation(len(y))[:n_rows]
+        X, y = X[kept], y[kept]
+    return StandardScaler().fit_transform(X), np.unique(y, return_inverse=True)[1]
 
 
 def opinions(n, n_classes, seed):

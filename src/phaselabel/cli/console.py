@@ -227,6 +227,12 @@ class Console:
             print(json.dumps(everything, ensure_ascii=False, indent=1))
 
 
+def say_abstained(console: Console, n_rows: int, below: float | None) -> None:
+    """Say how many rows have a class that is not sure enough to be written."""
+    if n_rows:
+        console.say("abstained", f"{n_rows:,} rows have a confidence below {below:g}; they are left empty")
+
+
 #: Where bars can't be drawn, a long stage prints a line after so many seconds.
 SECONDS_A_LINE = 10.0
 

@@ -2,7 +2,8 @@
 
 Reads CSV, TSV, Parquet, JSON lines, Arrow, NPY and NPZ, by the extension. The output has every row and column
 of the input, in order, and three more columns: NAME_predicted (the class, also for rows with a given label),
-NAME_confidence (from 0 to 1; 0 where no label reaches) and NAME_reached. Given labels are not changed.
+NAME_confidence (from 0 to 1; 0 where no label reaches) and NAME_reached (whether there is a class). Rows that
+look like none of the labelled ones are true in a fourth, NAME_novel. Given labels are not changed.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from phaselabel.cli.console import (
     output_of,
     positive,
     refuse_clashes,
+    say_abstained,
 )
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
@@ -31,7 +33,7 @@ examples:
   phaselabel label embeddings.npy --labels labels.csv --out labels_out.parquet
   phaselabel label posts.parquet --text body --label topic
   phaselabel label posts.parquet --text body --label topic --embed
-  phaselabel label photos/ --labels labels.csv --out labelled.csv
+  phaselabel label photos/ --labels photos.csv --out labelled.csv
   phaselabel label cells.h5ad --label cell_type --use X_pca
   phaselabel label embeddings.parquet/ --labels labels.csv --out labelled.parquet/ --dask tcp://scheduler:8786
 
@@ -305,9 +307,7 @@ def _label(console: Console, plan: TablePlan, out: Path, arguments: argparse.Nam
     with console.stage("confidence"):
         confidence = model.confidence_
     with console.stage("writing"):
-        reached = model.solution_.arm >= 0
-        if arguments.abstain_below is not None:
-            reached = reached & (confidence >= arguments.abstain_below)
+        reached = (model.solution_.arm >= 0) & (confidence >= (arguments.abstain_below or 0))
         novel = model.novel_ if model.novel_.any() else None
         added = tables.found_columns(
             plan.name, model.transduction_, confidence, reached, plan.labels.type, novel
@@ -342,7 +342,13 @@ def _report(model: Any, X: Any, plan: TablePlan, notes: list[str], arguments: ar
     from phaselabel.report.findings import gather
     from phaselabel.report.page import write
 
-    findings = gather(model, X, title=Path(plan.table.path).name, label=plan.name)
+    title = Path(plan.table.path).name
+    if model._fitted is None:
+        findings = gather(model, X, title=title, label=plan.name)
+    else:
+        from phaselabel.report.sampled import gather_sample
+
+        findings = gather_sample(model, title=title, label=plan.name)
     findings.show_rows(plan.table, [name for name, role in plan.recipe.roles.items() if role == "text"])
     findings.columns, findings.notes = list(tables.describe(plan.recipe, plan.columns, 1000)), notes
     write(findings, arguments.report, overwrite=arguments.force)
@@ -355,18 +361,21 @@ def _summarise(
     """Say what was found; the confidence is that of rows without a given label."""
     import numpy as np
 
-    arm = model.solution_.arm
-    counts = np.bincount(arm[arm >= 0], minlength=len(model.classes_))
+    arm, below = model.solution_.arm, arguments.abstain_below
+    labelled = (arm >= 0) & (model.confidence_ >= (below or 0))
+    counts = np.bincount(arm[labelled], minlength=len(model.classes_))
     lost = int((arm < 0).sum())
+    abstained = len(arm) - lost - int(labelled.sum())
     others = arm >= 0
     others[given] = False
     confidence = model.confidence_[others]
     console.say("flow", model.solution_.status)
-    result = f"{len(arm) - lost:,} rows labelled"
+    result = f"{len(arm) - lost - abstained:,} rows labelled"
     if others.any():
         sure = f"{np.mean(confidence >= 0.9):.0%} have a confidence of 0.9 or more"
         result += f"; of the {len(confidence):,} without a given label {sure}"
     console.say("result", result)
+    say_abstained(console, abstained, below)
     if held is not None:
         console.say("accuracy", str(held))
     for path, what in ((out, "table"), (arguments.report, "report"), (arguments.model, "model")):
@@ -374,7 +383,7 @@ def _summarise(
             console.say("wrote", f"{path} ({what})")
     console.finish(
         out=str(out), report=arguments.report, model=arguments.model, converged=model.converged_,
-        sweeps=model.n_iter_, unreached=lost, held_out=held and held.facts(),
+        sweeps=model.n_iter_, unreached=lost, abstained=abstained, held_out=held and held.facts(),
         mean_confidence=float(confidence.mean()) if others.any() else None,
         predicted={str(label): int(count) for label, count in zip(model.classes_, counts)},
     )  # fmt: skip

@@ -8,12 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from phaselabel.cli.console import Console, amount, given_files, positive, refuse_clashes
+from phaselabel.cli.console import (
+    Console,
+    amount,
+    given_files,
+    positive,
+    refuse_clashes,
+    say_abstained,
+)
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
 if TYPE_CHECKING:
     from phaselabel.distributed.sources import Source
     from phaselabel.io.tables import Labels
+
+
+#: Saves the model and writes the report, if they are wanted.
+Keep = Callable[[Console, Any, Any, TablePlan, argparse.Namespace], Any]
 
 
 def add_cluster_argument(parser: argparse.ArgumentParser) -> Any:
@@ -50,7 +61,7 @@ def _rounds(word: str) -> int | Literal["auto"]:
 def run(
     arguments: argparse.Namespace,
     unfitted: Callable[[argparse.Namespace, TablePlan], Any],
-    keep: Callable[[Console, Any, Any, TablePlan, argparse.Namespace], Any],
+    keep: Keep,
 ) -> None:
     """Read, print the plan, label, write; the workers do the work."""
     from phaselabel.distributed import columns
@@ -81,17 +92,22 @@ def run(
             with console.stage("confidence"):
                 fitted.confidence(client)
             _write(fitted, source, plan, client, console, arguments, kind)
+            console.say("wrote", arguments.out)
+            sizes, below = fitted.outcome.class_sizes, arguments.abstain_below
+            if below is not None:
+                sizes = fitted.decided_sizes(below, client)
             held = None
             if arguments.model or arguments.report:
-                whole = model.gathered()
-                held = keep(console, whole, whole._fit_X, plan, arguments)
+                held = _kept(model, fitted.refusal(), plan, console, arguments, keep)
         done = fitted.outcome
         console.say("flow", done.solution.status)
         if done.opinion is not None:
             console.say("evidence", str(done.opinion.choice))
+        abstained = int(done.class_sizes.sum() - sizes.sum())
+        say_abstained(console, abstained, below)
         if held is not None:
             console.say("accuracy", str(held))
-        for path in filter(None, (arguments.out, arguments.report, arguments.model)):
+        for path in filter(None, (arguments.report, arguments.model)):
             console.say("wrote", path)
     console.finish(
         out=arguments.out, table=arguments.table, report=arguments.report, model=arguments.model,
@@ -99,8 +115,23 @@ def run(
         sweeps=done.solution.n_iter, converged=done.solution.converged, unreached=fitted.n_unreached,
         sweeps_per_round=done.sweeps_per_round, workers_lost=done.losses, held_out=held and held.facts(),
         bytes_per_round=round(sum(r["bytes"] for r in done.rounds) / max(len(done.rounds), 1)),
-        predicted={str(c): int(size) for c, size in zip(fitted.classes, done.class_sizes)},
+        predicted={str(c): int(size) for c, size in zip(fitted.classes, sizes)}, abstained=abstained,
     )  # fmt: skip
+
+
+def _kept(
+    model: Any, refusal: str, plan: TablePlan, console: Console, arguments: argparse.Namespace, keep: Keep
+) -> Any:
+    """Save the model and write the report; the report of one too large for this process is from a sample."""
+    if not refusal:
+        whole = model.gathered()
+        return keep(console, whole, whole._fit_X, plan, arguments)
+    held = None
+    if arguments.report:
+        held = keep(console, model, None, plan, argparse.Namespace(**(vars(arguments) | {"model": None})))
+    if arguments.model:
+        raise ValueError(refusal)
+    return held
 
 
 def _refuse_others(arguments: argparse.Namespace) -> None:
@@ -235,9 +266,7 @@ def _write(
     from phaselabel.io.tables import found_names, novel_name
 
     below, confidence = arguments.abstain_below, fitted.confidence(client)
-    reached = fitted.outcome.solution.arm >= 0
-    if below is not None:
-        reached = reached & (confidence >= below)
+    reached = (fitted.outcome.solution.arm >= 0) & (confidence >= (below or 0))
     some_without = fitted.n_unreached or below is not None
     as_text = kind != ".parquet" and some_without and fitted.classes.dtype.kind == "U"
     answers = [fitted.decoded("" if as_text else None, below, client), confidence.round(4), reached]
@@ -308,27 +337,31 @@ def predict(arguments: argparse.Namespace, recipe_of: Callable[[dict[str, Any], 
                 ]
                 done = client.gather(client.compute(calls))
         console.say("wrote", arguments.out)
-    counts = {str(label): int(n) for label, n in zip(model.classes_, sum(counts for counts, _ in done))}
+        abstained = sum(unsure for _, _, unsure in done)
+        say_abstained(console, abstained, model.abstain_below)
+    counts = {str(label): int(n) for label, n in zip(model.classes_, sum(counts for counts, _, _ in done))}
     console.finish(
         table=arguments.table, model=arguments.model, out=arguments.out, rows=source.n_rows,
-        predicted=counts, unreached=sum(lost for _, lost in done),
+        predicted=counts, unreached=sum(lost for _, lost, _ in done), abstained=abstained,
     )  # fmt: skip
 
 
 def _predict_part(
     model: Any, X: Any, folder: str, kind: str, number: int, name: str, label_type: str, beside: Any
-) -> tuple[Any, int]:
-    """Predict one part of a table and write it; return how many rows each class has, and how many none."""
+) -> tuple[Any, int, int]:
+    """Predict and write one part of a table; count the rows of each class, the lost and the unsure ones."""
     import numpy as np
     import pyarrow as pa
 
     from phaselabel.distributed.sources import write_part
 
     shares = model._shares(X)
-    reached, arm = shares.any(axis=1), shares.argmax(axis=1)
+    found, arm, confidence = shares.any(axis=1), shares.argmax(axis=1), shares.max(axis=1)
+    reached = found & (confidence >= (model.abstain_below or 0))
     types = {"int64": pa.int64(), "double": pa.float64()}
     write_part(
         folder, kind, number, name, types.get(label_type, pa.string()), beside, model.classes_[arm],
-        shares.max(axis=1), reached,
+        confidence, reached,
     )  # fmt: skip
-    return np.bincount(arm[reached], minlength=shares.shape[1]), int((~reached).sum())
+    counts = np.bincount(arm[reached], minlength=shares.shape[1])
+    return counts, int((~found).sum()), int((found & ~reached).sum())

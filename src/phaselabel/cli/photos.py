@@ -71,20 +71,20 @@ def open_folder(console: Console, arguments: argparse.Namespace) -> "MemoryTable
     import pyarrow as pa
 
     from phaselabel.io.tables.in_memory import MemoryTable
-    from phaselabel.segmentation.photo_features import photo_features, words_for
+    from phaselabel.segmentation.photo_features import left_out, photo_features, words_for
 
     folder = Path(arguments.table)
     if arguments.features or arguments.text or arguments.date or arguments.model:
         raise ValueError("--features, --text, --date and --model are for tables; leave them out here.")
     names = listed_pictures(folder)
     labels = _labels(folder, names, arguments)
-    console.say("pictures", f"{folder.name}: {len(names):,} files")
+    console.say("pictures", f"{folder.name}: {len(names):,} file{'s' if len(names) > 1 else ''}")
     embedding.prepare_pictures(console, arguments.embed)
     with console.stage("comparing", len(names), unit="picture") as bar:
         rows, readable, refused = photo_features([folder / name for name in names], arguments.embed, bar)
     console.say("features", f"{rows.shape[1]:,}, {words_for(arguments.embed)}")
     if refused:
-        console.note(f"{len(refused):,} files can't be read and are left out: {refused[0]}")
+        console.note(left_out(refused))
     name = arguments.label if arguments.label not in (None, SUBFOLDERS) else "label"
     arguments.label, arguments.labels = name, None
     arguments.id, arguments.drop = "file", []
@@ -122,8 +122,9 @@ def _labels(folder: Path, names: list[str], arguments: argparse.Namespace) -> di
     }
     unknown = sorted(set(labels) - set(names))
     if unknown:
+        several = f"{len(unknown):,} pictures that are not in {folder.name}, such as {unknown[0]!r}"
+        one = f"a picture that is not in {folder.name}, {unknown[0]!r}"
         raise ValueError(
-            f"{arguments.labels} names {len(unknown):,} pictures that are not in {folder.name}, such as "
-            f"{unknown[0]!r}; correct the names."
+            f"{arguments.labels} names {one if len(unknown) == 1 else several}; correct the names."
         )
     return labels

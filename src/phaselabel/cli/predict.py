@@ -2,7 +2,8 @@
 
 The table must have the columns that the model was fitted with, of the same names; they are read and scaled in
 the same way. The output has every row and column of the table and three more columns: NAME_predicted,
-NAME_confidence (the probability that the label is right) and NAME_reached.
+NAME_confidence (the probability that the label is right) and NAME_reached (whether there is a label). A model
+that was fitted with --abstain-below leaves rows of lower confidence empty here too.
 """
 
 import argparse
@@ -10,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from phaselabel.cli import embedding, on_dask
-from phaselabel.cli.console import Console, add_output_arguments, add_reading_arguments, opened, output_of
+from phaselabel.cli.console import (
+    Console,
+    add_output_arguments,
+    add_reading_arguments,
+    opened,
+    output_of,
+    say_abstained,
+)
 
 EPILOG = """\
 examples:
@@ -49,6 +57,7 @@ def _predict(console: Console, out: Path, arguments: argparse.Namespace) -> None
     with console.stage("starting"):
         from phaselabel.estimators import saving
     from phaselabel.io import tables
+    from phaselabel.labels import visible
 
     with console.stage("opening"):
         model, kept = saving.load_with_extra(arguments.model)
@@ -65,18 +74,26 @@ def _predict(console: Console, out: Path, arguments: argparse.Namespace) -> None
     with console.stage("predicting"):
         model.verbose = console.lively
         shares = model._shares(X)
-        reached = shares.any(axis=1)
+        found, confidence = shares.any(axis=1), shares.max(axis=1)
+        reached = found & (confidence >= (model.abstain_below or 0))
         predicted = model.classes_[shares.argmax(axis=1)]
         kind = {"int64": "int64", "double": "float64"}.get(str(kept["label_type"]))
-        added = tables.found_columns(name, predicted, shares.max(axis=1), reached, kind)
+        added = tables.found_columns(name, predicted, confidence, reached, kind)
     with console.stage("writing"):
         tables.write_table(table, added, out, overwrite=arguments.force)
     counts = tables.counted(predicted[reached])
-    console.say("result", tables.listed((f"{label} {count:,}" for label, count in counts.items()), 12))
-    if not reached.all():
-        console.note(f"{int((~reached).sum()):,} rows have no neighbour with a label; they are left empty")
+    console.say(
+        "result", tables.listed((f"{visible(label)} {count:,}" for label, count in counts.items()), 12)
+    )
+    lost, abstained = int((~found).sum()), int((found & ~reached).sum())
+    if lost:
+        console.note(f"{lost:,} rows have no neighbour with a label; they are left empty")
+    say_abstained(console, abstained, model.abstain_below)
     console.say("wrote", f"{out} (table)")
-    console.finish(table=arguments.table, model=arguments.model, out=str(out), rows=len(X), predicted=counts)
+    console.finish(
+        table=arguments.table, model=arguments.model, out=str(out), rows=X.shape[0], predicted=counts,
+        unreached=lost, abstained=abstained,
+    )  # fmt: skip
 
 
 def recipe_of(kept: dict[str, Any], path: str) -> Any:

@@ -7,6 +7,7 @@ value is the class, 0 is not marked), points in a CSV file (x,y,label) or shapes
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from phaselabel.cli.console import between, positive
@@ -16,14 +17,19 @@ examples:
   phaselabel segment photo.jpg --scribbles marks.png --out result/
   phaselabel segment photo.jpg --points points.csv
   phaselabel segment cube.npy --shapes shapes.json --patch 3
+  phaselabel segment film.tif --variable frames --scribbles marks.tif
   phaselabel segment --train marks/ images/ --out masks/ --save cows
   phaselabel segment --model cows new/*.jpg --out masks/
 
 written into the folder: labels.png (indexed, with palette), overlay.png, confidence.png, one mask per class,
 coco.json (objects, run-length encoded), objects.geojson (polygons), objects.csv (sizes) and result.json
 (legend, shares, how the flow ended); labels.tif if the image is a GeoTIFF. With --train or --model: a label
-image NAME.png and NAME.json for every image, and summary.csv. Images that have both already are left out, so
-that an interrupted run can be continued; an image that can't be read does not stop the others.
+image NAME.png and NAME.json for every image, and summary.csv; with --everything also a folder NAME with all
+of the above. Images that have both already are left out, so that an interrupted run can be continued; an
+image that can't be read does not stop the others.
+
+--variable frames: the planes of a stack are images of one model, called NAME_0, NAME_1, …, and written as
+with --train. Marks are a stack of label images, or those of the first frame; with --train also NAME_3.png.
 """
 
 
@@ -52,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variable",
         metavar="NAME",
-        help="array of an NPZ or MAT file; of a TIFF stack the number of a plane, or volume",
+        help="array of an NPZ or MAT file; of a stack the number of a plane, or volume, frames or bands",
     )
     knobs = parser.add_argument_group("how pixels are compared")
     knobs.add_argument("--patch", type=positive, default=5, metavar="N", help="side of the patch (5)")
@@ -78,14 +84,22 @@ def _position(word: str) -> Any:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, segment, write, say what was found."""
-    if arguments.train or arguments.model:
-        from phaselabel.cli.segment_many import run as run_many
+    from phaselabel.cli import pictures, segment_many
 
-        if arguments.train and arguments.model:
-            raise ValueError("Give either --train, to learn a model, or --model, to use one.")
-        return run_many(arguments)
-    if len(arguments.images) > 1 or arguments.save or arguments.force:
+    if arguments.train and arguments.model:
+        raise ValueError("Give either --train, to learn a model, or --model, to use one.")
+    if arguments.train or arguments.model:
+        return segment_many.run(arguments)
+    series = arguments.variable == "frames"
+    if len(arguments.images) > 1 or (not series and (arguments.save or arguments.force)):
         raise ValueError("Several images, --save and --force need --train FOLDER or --model PATH.")
+    if not (arguments.scribbles or arguments.points or arguments.shapes):
+        raise ValueError("There are no marks; give --scribbles, --points or --shapes.")
+    source = Path(arguments.images[0])
+    arguments.out = arguments.out or str(source.with_name(f"{source.stem}_segmented"))
+    if series:
+        pictures.frames_of(source)  # what can't be read is said before anything else
+        return segment_many.run(arguments)
     _segment_one(arguments)
     return 0
 
@@ -93,22 +107,21 @@ def run(arguments: argparse.Namespace) -> int:
 def _segment_one(arguments: argparse.Namespace) -> None:
     """Segment one image by its own marks."""
     from functools import reduce
-    from pathlib import Path
 
-    from phaselabel.segmentation import Marks, read_image, read_marks, segment
+    from phaselabel.cli.pictures import read_pixels, size_of
+    from phaselabel.segmentation import Marks, read_marks, segment
     from phaselabel.segmentation.export import refuse_foreign, refuse_inputs, save, summary
 
     given = [f for f in (arguments.scribbles, arguments.points, arguments.shapes) if f]
-    if not given:
-        raise ValueError("There are no marks; give --scribbles, --points or --shapes.")
-    source = Path(arguments.images[0])
-    folder = Path(arguments.out) if arguments.out else source.with_name(f"{source.stem}_segmented")
+    source, folder = Path(arguments.images[0]), Path(arguments.out)
     refuse_inputs(folder, [source, *given, *filter(None, [arguments.legend])])
     refuse_foreign(folder)
     started = time.perf_counter()
-    image = read_image(source, arguments.variable)
+    image = read_pixels(source, arguments.variable)
     volume = arguments.variable == "volume"
     shape = image.shape[: 3 if volume else 2]
+    if not arguments.quiet:
+        print(f"{source.name}: {size_of(image, len(shape))}", file=sys.stderr)
     options = {"legend": arguments.legend, "image": image if image.ndim == 3 and not volume else None}
     layers = [read_marks(file, shape, width=arguments.pen, **options) for file in given]
     result = segment(

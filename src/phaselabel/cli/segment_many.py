@@ -2,23 +2,17 @@
 
 import argparse
 import csv
-import glob
 import io
 import json
 import math
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
 
-#: Files with these endings are images in a folder.
-IMAGE_SUFFIXES = (
-    *(".png", ".jpg", ".jpeg", ".jp2", ".webp", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".npy"),
-    *(".npz", ".mat", ".hdr", ".zarr"),
-)
+from phaselabel.cli.pictures import Picture, found_images, frames_of, pictures_of, size_of
 
 #: Files with these endings are marks.
 MARK_SUFFIXES = (".png", ".csv", ".json", ".npy", ".tif", ".tiff", ".bmp", ".gif")
@@ -29,21 +23,20 @@ COLUMNS = ("image", "class", "name", "pixels", "share", "objects", "mean_confide
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn or open a model, and segment image by image; return 1 if any image failed."""
-    from phaselabel.segmentation import Segmenter, read_image
+    from phaselabel.segmentation import Segmenter
     from phaselabel.segmentation.saving import load
 
-    images = found_images(arguments.images)
     out = Path(arguments.out or "masks")
-    names = output_names(images)
+    images = pictures_of(found_images(arguments.images), frames=arguments.variable == "frames")
     progress = _Lines(len(images), arguments.quiet)
-    for name in names:
-        _refuse_foreign(out, name)
+    for image in images:
+        _refuse_foreign(out, image.name)
     if arguments.save and not arguments.force and Path(arguments.save).exists():
         raise FileExistsError(
             f"{arguments.save} is there already; go on with it (--model {arguments.save}), choose another "
             "name, or replace it (--force)."
         )
-    fitted: dict[Path, Any] = {}
+    fitted: dict[Picture, Any] = {}
     if arguments.model:
         model = load(arguments.model)
         if not isinstance(model, Segmenter):
@@ -55,20 +48,20 @@ def run(arguments: argparse.Namespace) -> int:
         progress.say(f"the model is in {arguments.save}")
     out.mkdir(parents=True, exist_ok=True)
     failed: dict[str, str] = {}
-    for image, name in zip(images, names):
-        if not arguments.force and _is_done(out, name):
-            progress.done(image.name, "is there already")
+    for image in images:
+        if not arguments.force and _is_done(out, image.name):
+            progress.done(image.title, "is there already")
             continue
         started = time.perf_counter()
         try:
-            result = fitted.get(image) or model.segment(read_image(image, arguments.variable))
-            _write_one(result, image, out, name, arguments)
+            result = fitted.get(image) or model.segment(image.read(arguments.variable))
+            _write_one(result, image, out, arguments)
         except Exception as error:  # one broken image must not stop the others
-            failed[image.name] = " ".join(str(error).split()) or type(error).__name__
-            progress.done(image.name, f"failed: {failed[image.name]}")
+            failed[image.title] = " ".join(str(error).split()) or type(error).__name__
+            progress.done(image.title, f"failed: {failed[image.title]}")
             continue
-        progress.done(image.name, f"{time.perf_counter() - started:.1f} s")
-    _write_table(out, names)
+        progress.done(image.title, f"{time.perf_counter() - started:.1f} s")
+    _write_table(out, [image.name for image in images])
     progress.say(f"{len(images) - len(failed)} of {len(images)} images are in {out}, with summary.csv")
     for name, reason in failed.items():
         sentence = reason if reason.startswith(name) else f"{name}: {reason}"
@@ -76,52 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def found_images(words: Sequence[str]) -> list[Path]:
-    """The images that files, folders and patterns name, each once, in the order of their names.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Files, folders (whose images are taken, those of folders in them not) and patterns such as
-        ``new/*.jpg``.
-    """
-    images: dict[Path, None] = {}
-    for word in words:
-        path = Path(word)
-        if path.is_dir() and path.suffix.lower() != ".zarr":
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
-            if not inside:
-                raise ValueError(f"There are no images in the folder {word}.")
-            images.update(dict.fromkeys(inside))
-        elif path.exists():
-            images[path] = None
-        else:
-            matching = sorted(Path(match) for match in glob.glob(word))
-            if not matching:
-                raise FileNotFoundError(2, "There is no such image", word)
-            images.update(dict.fromkeys(matching))
-    return list(images)
-
-
-def output_names(images: Sequence[Path]) -> list[str]:
-    """A name for the result of every image: its own without the ending, unless two would be equal.
-
-    Examples
-    --------
-    >>> output_names([Path("a.jpg"), Path("b.jpg"), Path("b.png"), Path("c/a.png")])
-    ['a_jpg', 'b_jpg', 'b_png', 'a_png']
-    """
-    stems = Counter(image.stem for image in images)
-    names = [i.stem if stems[i.stem] == 1 else f"{i.stem}_{i.suffix.lstrip('.')}" for i in images]
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ValueError(f"Two images would be written as {twice}; segment their folders one by one.")
-    return names
-
-
 def _learned(
-    images: list[Path], arguments: argparse.Namespace, progress: "_Lines"
-) -> tuple[Any, dict[Path, Any]]:
+    images: list[Picture], arguments: argparse.Namespace, progress: "_Lines"
+) -> tuple[Any, dict[Picture, Any]]:
     """A model of the images that have a file of marks of their name, and what the fit makes of its images.
 
     Images without marks join the fit while that does not make its cells larger: in one graph with the marked
@@ -129,67 +79,103 @@ def _learned(
     """
     from phaselabel.segmentation import Segmenter
 
-    folder = Path(arguments.train)
-    if not folder.is_dir():
-        raise FileNotFoundError(2, "There is no such folder of marks", str(folder))
-    of_stem: dict[str, list[Path]] = {}
-    for path in sorted(folder.iterdir()):
-        if path.suffix.lower() in MARK_SUFFIXES:
-            of_stem.setdefault(path.stem, []).append(path)
-    marked = [image for image in images if image.stem in of_stem]
-    if not marked:
-        raise ValueError(
-            f"No image has a file of marks of its name in {folder}; marks of photo.jpg are photo.png, "
-            "photo.csv or photo.json."
-        )
-    pixels: dict[Path, Any] = {}
-    for image in marked:
+    pixels: dict[Picture, Any] = {}
+    marks: list[Any] = []
+    _marks_of_frames.cache_clear()
+    for image, files in _files_of_marks(images, arguments).items():
         read = _readable(image, arguments.variable)
-        if read is not None:
+        found = None if read is None else _marks_of(image, files, read, arguments)
+        if found is not None:
             pixels[image] = read
+            marks.append(found)
     if not pixels:
-        raise ValueError("None of the images with marks can be read.")
-    marks = [_marks_of(of_stem[image.stem], read, arguments) for image, read in pixels.items()]
+        raise ValueError("No image that can be read has marks; mark a few pixels of every class.")
     alone = len(pixels)
-    _add_unmarked(pixels, [image for image in images if image not in set(marked)], arguments)
+    _add_unmarked(pixels, [image for image in images if image not in pixels], arguments)
     without = len(pixels) - alone
     joined = f"; {without} without marks are in the same graph" if without else ""
     progress.say(f"learning from {alone} of {len(images)} images{joined}")
+    first, read = next(iter(pixels.items()))
+    progress.say(f"{first.title}: {size_of(read, 3 if arguments.variable == 'volume' else 2)}")
     options = {name: getattr(arguments, name) for name in ("patch", "position", "scale", "max_pixels")}
     model = Segmenter(n_neighbors=arguments.neighbors, **options)
     model.fit(list(pixels.values()), [*marks, *[None] * without])
     return model, dict(zip(pixels, model.results_))
 
 
-def _readable(image: Path, variable: str | None) -> Any:
-    """The pixels of an image; None if it can't be read, which is said when it is its turn."""
-    from phaselabel.segmentation import read_image
+def _files_of_marks(images: list[Picture], arguments: argparse.Namespace) -> dict[Picture, list[Path]]:
+    """The files of marks of every image that has some.
 
+    Those that have the name of a series are of its first frame, unless they are stacks of label images.
+    """
+    by_stem: dict[str, list[Path]] = {}
+    if arguments.train:
+        folder = Path(arguments.train)
+        if not folder.is_dir():
+            raise FileNotFoundError(2, "There is no such folder of marks", str(folder))
+        for path in sorted(folder.iterdir()):
+            if path.suffix.lower() in MARK_SUFFIXES:
+                by_stem.setdefault(path.stem, []).append(path)
+    else:
+        given = (arguments.scribbles, arguments.points, arguments.shapes)
+        by_stem[images[0].path.stem] = [Path(file) for file in given if file]
+    files = {}
+    for image in images:
+        found = by_stem.get(image.path.stem, [])
+        if image.frame is not None:
+            own = by_stem.get(image.stem, [])
+            found = [p for p in found if image.frame == 0 or _marks_of_frames(p, image.path)] + own
+        if found:
+            files[image] = found
+    if not files:
+        raise ValueError(
+            f"No image has a file of marks of its name in {arguments.train}; marks of photo.jpg are "
+            "photo.png, photo.csv or photo.json, those of the first frame of film.tif are film_0.png."
+        )
+    return files
+
+
+def _readable(image: Picture, variable: str | None) -> Any:
+    """The pixels of an image; None if it can't be read, which is said when it is its turn."""
     try:
-        return read_image(image, variable)
+        return image.read(variable)
     except (OSError, ValueError):
         return None
 
 
-def _marks_of(paths: list[Path], image: Any, arguments: argparse.Namespace) -> Any:
-    """The marks of one image, those of several files put on top of each other."""
+@lru_cache(maxsize=4)
+def _marks_of_frames(path: Path, series: Path) -> Any:
+    """The marks of every frame of a series if a file is a stack of label images; None for other files."""
+    from phaselabel.segmentation.mark_files import read_marks_of_frames
+
+    return read_marks_of_frames(path, frames_of(series).shape[:3])
+
+
+def _marks_of(image: Picture, paths: list[Path], pixels: Any, arguments: argparse.Namespace) -> Any:
+    """The marks of one image, those of several files put on top of each other; None if there are none."""
     from phaselabel.segmentation import read_marks
 
     volume = arguments.variable == "volume"
-    layers = [
-        read_marks(
-            path,
-            image.shape[: 3 if volume else 2],
-            width=arguments.pen,
-            legend=arguments.legend,
-            image=image if image.ndim == 3 and not volume else None,
+    layers = []
+    for path in paths:
+        stack = None if image.frame is None else _marks_of_frames(path, image.path)
+        if stack is not None:
+            layers.append(stack[image.frame])
+            continue
+        layers.append(
+            read_marks(
+                path,
+                pixels.shape[: 3 if volume else 2],
+                width=arguments.pen,
+                legend=arguments.legend,
+                image=pixels if pixels.ndim == 3 and not volume else None,
+            )
         )
-        for path in paths
-    ]
-    return reduce(lambda below, above: below.merged(above), layers)
+    marked = [layer for layer in layers if layer is not None]
+    return reduce(lambda below, above: below.merged(above), marked) if marked else None
 
 
-def _add_unmarked(pixels: dict[Path, Any], others: list[Path], arguments: argparse.Namespace) -> None:
+def _add_unmarked(pixels: dict[Picture, Any], others: list[Picture], arguments: argparse.Namespace) -> None:
     """Add images of the kind of the marked ones, in their order, until cells would have to be larger."""
     from phaselabel.segmentation.cells import cell_size
 
@@ -239,20 +225,20 @@ def _refuse_foreign(out: Path, name: str) -> None:
         )
 
 
-def _write_one(result: Any, image: Path, out: Path, name: str, arguments: argparse.Namespace) -> None:
+def _write_one(result: Any, image: Picture, out: Path, arguments: argparse.Namespace) -> None:
     """Write the label image and the summary of one image; the summary last, so that a run can be resumed."""
     from phaselabel.io.atomic import replacing
     from phaselabel.segmentation.export import label_picture, save, summary
     from phaselabel.segmentation.pictures import signature
 
     if arguments.everything or result.labels.ndim == 3:
-        save(result, out / name, image.name, source=image)
+        save(result, out / image.name, image.title, source=image.path)
     if result.labels.ndim == 2:
-        with replacing(out / f"{name}.png", True) as draft:
+        with replacing(out / f"{image.name}.png", True) as draft:
             picture = label_picture(result.labels, result.classes, result.colors)
             picture.save(draft, format="PNG", pnginfo=signature())
-    with replacing(out / f"{name}.json", True) as draft:
-        document = summary(result) | {"image": image.name}
+    with replacing(out / f"{image.name}.json", True) as draft:
+        document = summary(result) | {"image": image.title}
         draft.write_text(
             json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace"
         )

@@ -117,6 +117,7 @@ def make_plan(
 def announce(console: Console, plan: TablePlan) -> None:
     """Print everything that was decided, before the work starts."""
     from phaselabel.io.tables import describe, listed, look_alikes, missing_words, odd_cells
+    from phaselabel.labels import visible
 
     recipe, labels, name = plan.recipe, plan.labels, plan.name
     console.say("table", f"{plan.table.path.name}: {plan.n_rows:,} rows, {len(plan.table.names):,} columns")
@@ -125,7 +126,7 @@ def announce(console: Console, plan: TablePlan) -> None:
     counts = labels.counts.most_common()
     total = len(labels.rows)
     console.say("labels", f"{name}: {total:,} of {plan.n_rows:,} rows, {len(counts):,} classes")
-    console.say("", listed((f"{label} {count:,}" for label, count in counts), 12))
+    console.say("", listed((f"{visible(label)} {count:,}" for label, count in counts), 12))
     console.say("unlabelled", "every " + listed((mark or "empty entry" for mark in labels.unlabeled), 9))
     for words in odd_cells(plan.columns, recipe):
         console.note(words)

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from phaselabel._kernels.flow import STATE
 from phaselabel.assess.calibration import Calibration
+from phaselabel.assess.hidden import HeldOut
 from phaselabel.distributed.build.block_files import block_file
 from phaselabel.distributed.build.gather import (
     gather_graph,
@@ -21,10 +22,12 @@ from phaselabel.distributed.build.gather import (
 )
 from phaselabel.distributed.cluster import connected
 from phaselabel.distributed.job import Job, Outcome, Settings
+from phaselabel.distributed.run.blocked_opinion import rows_at
 from phaselabel.distributed.run.checkpointed_rows import state_pattern
 from phaselabel.distributed.run.one_worker import local_rows, needed_bytes, with_tables
 from phaselabel.distributed.run.opinion_files import NOVEL
 from phaselabel.distributed.run.remote_rows import check_sweeps_per_round
+from phaselabel.distributed.tasks import Tasks
 from phaselabel.evidence.given import checked_given
 from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import class_sizes
@@ -108,6 +111,11 @@ class Fitted:
         return self.outcome.graph.partition.n_rows
 
     @property
+    def n_given(self) -> int:
+        """The number of known labels."""
+        return len(self._rows)
+
+    @property
     def n_neighbors(self) -> int:
         """The neighbours of a row in the graph of the flow."""
         return self.outcome.n_neighbors
@@ -138,13 +146,21 @@ class Fitted:
 
     def sure_sizes(self, client: Any = None) -> NDArray[np.float64]:
         """The confidence of every class's rows, added up."""
+        with connected(client) as own:
+            return self._added_by_class(self.confidence(own), own)
+
+    def decided_sizes(self, below: float, client: Any = None) -> NDArray[np.int64]:
+        """The number of every class's rows that have at least this confidence."""
+        with connected(client) as own:
+            return self._added_by_class(self.confidence(own) >= below, own).astype(np.int64)
+
+    def _added_by_class(self, values: Any, client: Any) -> NDArray[np.float64]:
         import dask
 
         add, k = dask.delayed(_sums_by_class, pure=False), len(self.classes)
         arm: Any = self.outcome.solution.arm
-        with connected(client) as own:
-            chunks = zip(arm.to_delayed().ravel(), self.confidence(own).to_delayed().ravel())
-            parts = own.gather(own.compute([add(arms, sure, k) for arms, sure in chunks]))
+        chunks = zip(arm.to_delayed().ravel(), values.to_delayed().ravel())
+        parts = client.gather(client.compute([add(arms, part, k) for arms, part in chunks]))
         return np.asarray(np.sum(parts, axis=0))
 
     def decoded(self, unlabeled: Any, below: float | None = None, client: Any = None) -> Any:
@@ -158,21 +174,48 @@ class Fitted:
             label_dtype=dtype, dtype=dtype, name=f"phaselabel-labels-{uuid4().hex[:8]}",
         )  # fmt: skip
 
-    def gathered(self) -> Gathered:
-        """Read everything into this process; raise where it is too large."""
+    @property
+    def labelled(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The rows that had a label, in order, and their classes."""
+        return self._rows, self._arms
+
+    def held_out(self) -> HeldOut | None:
+        """What was found for labels that evidence held back; None without evidence."""
+        if (opinion := self.outcome.opinion) is None:
+            return None
+        places = np.searchsorted(self._rows, opinion.hidden_rows)
+        held = HeldOut.of_probabilities(places, self._arms, opinion.hidden_probabilities, opinion.n_folds)
+        return replace(held, rows=opinion.hidden_rows)
+
+    def sample(self, rows: NDArray[np.int64], client: Any = None) -> tuple[Any, NDArray[np.int32]]:
+        """The features of some rows, which are in order, and their classes."""
+        arm: Any = self.outcome.solution.arm
+        with connected(client) as own:
+            points = rows_at(Tasks(own), self.outcome.graph.partition, rows)
+            return points, own.compute(arm[rows]).result()
+
+    def refusal(self) -> str:
+        """Why this process can't hold the model, in a sentence; empty where it can."""
         partition, graph = self.outcome.graph.partition, self.outcome.graph
         if not partition.folder.has(block_file(0, "raw_indptr")):
-            raise ValueError(
+            return (
                 f"This model was fitted on a Dask array of {partition.n_rows:,} rows, too many for one "
                 "process: it has labels and confidence of the fitted rows, but can't predict others, "
                 "explain, or be saved. Fit new rows together with the old ones."
             )
         needed = needed_bytes(partition.n_rows, graph.n_edges, len(self.classes)) + points_bytes(partition)
         if needed > (free := psutil.virtual_memory().available):
-            raise ValueError(
+            return (
                 f"This model was fitted on a Dask array and takes {format_bytes(needed)} in one process, "
                 f"where {format_bytes(free)} are free; work on a machine with more memory."
             )
+        return ""
+
+    def gathered(self) -> Gathered:
+        """Read everything into this process; raise where it is too large."""
+        if refusal := self.refusal():
+            raise ValueError(refusal)
+        partition = self.outcome.graph.partition
         states = state_pattern("flow", self.outcome.solution.n_iter)
         state = State.from_packed(gather_rows(partition, states, STATE))
         labels = np.full(partition.n_rows, -1, np.int32)
@@ -220,9 +263,9 @@ class RemoteGraph:
         return repr(self._fitted)
 
 
-def _sums_by_class(arm: NDArray[np.int32], sure: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+def _sums_by_class(arm: NDArray[np.int32], values: NDArray[Any], n_classes: int) -> NDArray[np.float64]:
     reached = arm >= 0
-    return np.bincount(arm[reached], sure[reached], n_classes).astype(np.float64)
+    return np.bincount(arm[reached], values[reached], n_classes).astype(np.float64)
 
 
 def _decode_chunk(
@@ -320,12 +363,18 @@ def fit_known(
             raise ValueError(f"fidelity must be one number or one per row, {X.shape[0]}; got shape {shape}.")
         settings.fidelity = np.asarray(settings.fidelity)[rows]
     checked_fidelity(settings.fidelity, arms)
-    class_sizes(settings.class_sizes, classes)
+    sizes = class_sizes(settings.class_sizes, classes)
     if isinstance(settings.class_sizes, dict):
         settings.class_sizes = [settings.class_sizes[name] for name in classes.tolist()]
     settings.evidence = checked_given(
         settings.evidence, X.shape[0], len(classes), has_rows=True, affinity="nearest_neighbors"
     )
+    by_graph_alone = settings.evidence is None and settings.policy.spread_below > 0
+    if settings.in_blocks is True and sizes.are_given and by_graph_alone:
+        raise ValueError(
+            "class_sizes are met on the whole graph, by one worker, where evidence is None; leave "
+            "in_blocks=True out, or use evidence, which meets them in blocks."
+        )
     if X.shape[0] < 2:
         raise ValueError(f"X must have at least two rows; got {X.shape[0]}.")
     if settings.n_neighbors != "auto":

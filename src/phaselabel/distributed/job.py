@@ -5,7 +5,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +25,7 @@ from phaselabel.distributed.folder import Folder, open_folder
 from phaselabel.distributed.run.actor_group import ActorGroup
 from phaselabel.distributed.run.block_actor import BlockActor
 from phaselabel.distributed.run.blocked_novelty import far_rows_in_blocks
-from phaselabel.distributed.run.blocked_opinion import opinion_in_blocks
+from phaselabel.distributed.run.blocked_opinion import ids_of, opinion_in_blocks
 from phaselabel.distributed.run.checkpointed_rows import CheckpointedRows, state_pattern
 from phaselabel.distributed.run.confidence import believed_confidence, voted_confidence
 from phaselabel.distributed.run.known_labels import KnownLabels
@@ -58,6 +57,19 @@ log = logging.getLogger(__name__)
 
 #: The files of the blocks' shares: of the solution, and of the second flow that calibrates them.
 SHARES, HIDDEN_SHARES = "shares/{:05d}.npy", "hidden_shares/{:05d}.npy"
+
+#: The remark where a local fit without evidence would spread few labels, and the blocks do not.
+FROM_THE_HUB = (
+    "Labels are few, and a local fit would spread them over the whole graph before the flow; in blocks the "
+    "flow started from the hub, so labels differ. Give one worker the memory for the whole graph and leave "
+    "in_blocks out, or use evidence."
+)
+
+#: The remark where a local fit with evidence would ask a spread of few labels, and the blocks do not.
+NOT_SPREAD = (
+    "Labels are few, and a local fit would also spread them over the whole graph; no worker has the memory "
+    "for that, so labels differ. Give one worker a larger memory_limit."
+)
 
 
 @dataclass
@@ -208,24 +220,29 @@ class Job:
                 graph, local.solution, local.class_sizes, [], 1, remarks=local.remarks, in_blocks=False,
                 n_neighbors=_chosen(local.opinion, settings), opinion=local.opinion, far=local.far,
             )  # fmt: skip
-        opinion = None
+        opinion, remarks = None, []
         if believing:
             if affordable_walks(X.shape[0], n_classes) > 1:  # the second walk is on sharpened edges
                 sharpen_blocks(self._tasks, graph.partition)
             problem = replace(_local_problem(rows, arms, n_classes, settings), evidence=settings.evidence)
+            n_labels = int(np.count_nonzero(problem.fidelity))
             with self._actors(graph, n_classes, PropagationActor) as actors:
-                spreader = self._spreader(graph, n_classes, int(np.count_nonzero(problem.fidelity)))
+                spreader = self._spreader(graph, n_classes, n_labels)
                 opinion = opinion_in_blocks(
                     self._tasks, graph.partition, actors, problem, str(settings.n_neighbors), spreader
                 )
             settings = replace(settings, policy=EVIDENCE)
+            if spreader is None and is_spread(X.shape[0], n_labels, n_classes):
+                remarks.append(NOT_SPREAD)
+        elif settings.policy.spreads(X.shape[0], len(rows), n_classes, sizes_given=False):
+            remarks.append(FROM_THE_HUB)
         known = self._known_labels(graph.partition, rows, arms, settings.fidelity)
         far = self._far_rows(graph, known, n_classes)
         with self._actors(graph, n_classes) as actors:
             blocks = RemoteRows(actors, settings.sweeps_per_round, None if opinion is None else opinion.voice)
             solution, sizes = self._solve(blocks, graph.partition, known, n_classes, settings, "flow")
         return Outcome(
-            graph, solution, sizes, blocks.rounds, blocks.sweeps_per_round, actors.losses,
+            graph, solution, sizes, blocks.rounds, blocks.sweeps_per_round, actors.losses, remarks,
             n_neighbors=_chosen(None, settings), opinion=opinion, far=far,
         )  # fmt: skip
 
@@ -264,8 +281,13 @@ class Job:
             f"A worker needs {format_bytes(needed)} of free memory to solve this as a local fit does, and "
             f"the largest has {format_bytes(int(free))}"
         )
-        if settings.in_blocks is False or settings.sizes(n_classes).are_given:
+        if settings.in_blocks is False:
             raise ValueError(f"{message}; give one worker a larger memory_limit.")
+        if settings.sizes(n_classes).are_given:
+            raise ValueError(
+                f"{message}; give one worker a larger memory_limit, or use evidence, which meets class_sizes "
+                "in blocks."
+            )
         log.warning("%s: the flow runs in blocks, from the hub.", message)
         return None
 
@@ -333,13 +355,9 @@ class Job:
         self, partition: Partition, rows: NDArray[np.int64], arms: NDArray[np.int32], fidelity: Any
     ) -> KnownLabels:
         """The places of the labelled rows."""
-        cuts = np.searchsorted(rows, partition.first_rows)
-        chunks = [
-            (t, rows[a:b] - partition.first_rows[t]) for t, (a, b) in enumerate(pairwise(cuts)) if b > a
-        ]
-        ids = self._tasks.run("labels", Partition.ids_in, [(partition, t, here) for t, here in chunks])
+        ids = ids_of(self._tasks, partition, rows)
         mu = np.broadcast_to(np.asarray(fidelity, np.float64), rows.shape)
-        return KnownLabels(*partition.locate(np.concatenate(ids)), arms, mu, partition.n_blocks)
+        return KnownLabels(*partition.locate(ids), arms, mu, partition.n_blocks)
 
     def _solve(
         self,

@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,6 +178,16 @@ class Source(Table):
         """The rows of all parts, in order."""
         for part in self.parts:
             yield from part.open().batches(columns)
+
+    def batches_with(
+        self, rows: Collection[int], columns: Sequence[str]
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The batches of the parts in which some rows are, each with the number of its first row."""
+        for part in self.parts:
+            here = [row - part.first_row for row in rows if 0 <= row - part.first_row < part.n_rows]
+            if here:
+                for start, batch in part.open().batches_with(here, columns):
+                    yield part.first_row + start, batch
 
 
 def open_source(path: str | Path) -> Source:

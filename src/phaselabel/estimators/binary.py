@@ -129,6 +129,12 @@ class BinaryGinzburgLandauClassifier(GraphClassifier):
         self._warn(self._n_unreached, len(labels))
         return self
 
+    def _sentences(self) -> list[str]:
+        return [
+            "How many labels are right is not known: this model hides no labels. GinzburgLandauClassifier "
+            "does, and says how many it finds again."
+        ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

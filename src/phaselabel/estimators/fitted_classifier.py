@@ -13,7 +13,7 @@ from phaselabel.assess.explain import Explanation, decision_shares, influences
 from phaselabel.assess.hidden import HeldOut, Solver, calibration_from_hidden, hold_out
 from phaselabel.assess.novelty import DOUBT, novelty_remark
 from phaselabel.assess.query import choose_queries
-from phaselabel.assess.verdict import as_html, verdict
+from phaselabel.assess.verdict import verdict
 from phaselabel.counts import check_count, is_whole
 from phaselabel.estimators.graph_classifier import GraphClassifier
 from phaselabel.estimators.on_dask import gathered
@@ -23,6 +23,12 @@ from phaselabel.few_labels.graph_quality import remarks
 from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.flow.vote_shares import own_shares
 from phaselabel.labels import decode
+
+#: The verdict in a notebook where labels would have to be hidden first, which takes as long as some fits.
+NOT_HIDDEN = (
+    "How many labels are right is not known yet: hold_out() hides the known labels in turns and counts those "
+    "that are found again."
+)
 
 
 class FittedClassifier(GraphClassifier):
@@ -61,8 +67,9 @@ class FittedClassifier(GraphClassifier):
         elif self.choice_ is None:
             loud = remarks(self.graph_, self._labels, self.solution_) + loud
         loud += novelty_remark(*self._far())
-        quiet = [] if self.choice_ is None else advice(self.choice_.figures)
+        quiet: list[str] = []
         if self.choice_ is not None:
+            quiet = advice(self.choice_.figures, sizes_known=not isinstance(self.class_sizes, str))
             # The lower ends of class_size_intervals_, without the table of all probabilities.
             sure, n_reached = self._sure_sizes()
             quiet += doubts(self.class_sizes_, sure / max(n_reached, 1), names)
@@ -176,10 +183,7 @@ class FittedClassifier(GraphClassifier):
         [0.5, 0.5]
         """
         check_is_fitted(self, "solution_")
-        if self._fitted is not None:
-            sizes = self._fitted.outcome.class_sizes
-        else:
-            sizes = self.solution_.state.sizes(len(self.classes_))
+        sizes = self._counted()[2]
         return np.asarray(sizes / max(int(sizes.sum()), 1))
 
     @property
@@ -219,8 +223,6 @@ class FittedClassifier(GraphClassifier):
         >>> model.suspect_labels_.tolist()
         []
         """
-        if (model := self.gathered()) is not self:
-            return model.suspect_labels_
         return self.hold_out().suspects().rows
 
     def hold_out(self, folds: int = 10, random_state: Any = 0) -> HeldOut:
@@ -246,6 +248,8 @@ class FittedClassifier(GraphClassifier):
         >>> model.hold_out().accuracy
         1.0
         """
+        if self._fitted is not None and (held := self._fitted.held_out()) is not None:
+            return held
         if (model := self.gathered()) is not self:
             return model.hold_out(folds, random_state)
         check_is_fitted(self, "solution_")
@@ -261,19 +265,19 @@ class FittedClassifier(GraphClassifier):
             random_state=random_state,
         )
 
-    def _html_repr(self) -> str:
-        """The verdict above scikit-learn's diagram, in a notebook."""
-        diagram = str(super()._html_repr())
-        if not hasattr(self, "solution_") or self._fitted is not None:
-            return diagram
-        held = self.hold_out() if self._believed is not None else None
-        facts = {
-            "rows": f"{len(self._labels):,}, {int((self._labels >= 0).sum()):,} of them with a given label",
-            "classes": ", ".join(f"{n} {s:.0%}" for n, s in zip(self.classes_[:8], self.class_sizes_)),
-            "flow": self.solution_.status,
-        }
-        sentences = ([] if held is None else [verdict(held)]) + self.remarks_
-        return as_html("Labels for every row", sentences, facts) + diagram
+    @property
+    def _get_fitted_attr_html(self) -> Any:
+        """No list of attributes in a notebook: scikit-learn would compute all of them, by dozens of flows."""
+        raise AttributeError("_get_fitted_attr_html")
+
+    def _counted(self) -> tuple[int, int, NDArray[np.int64]]:
+        if self._fitted is None:
+            return super()._counted()
+        return self._fitted.n_rows, self._fitted.n_given, self._fitted.outcome.class_sizes
+
+    def _sentences(self) -> list[str]:
+        """The verdict, if labels were hidden already, and the remarks."""
+        return [NOT_HIDDEN if self._believed is None else verdict(self.hold_out()), *self.remarks_]
 
     def explain(self, row: int, n: int = 5) -> Explanation:
         """What decided a fitted row: labelled rows, and the shares of its own columns and of its neighbours.

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from phaselabel.assess.calibration import as_distributions
 from phaselabel.estimators import saving
+from phaselabel.estimators.notebook import InNotebook, shares
 from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.vote_shares import LARGEST_TABLE, vote_shares, votes_on
@@ -33,7 +34,7 @@ GRAPH_LIBRARIES = {"networkx": "networkx", "igraph": "igraph", "torch_geometric"
 AFFINITIES = ("nearest_neighbors", "precomputed", "precomputed_nearest_neighbors")
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
+class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
     """What the graph classifiers share: the graph before the flow, and new rows after it."""
 
     n_neighbors: int | Literal["auto"]
@@ -331,6 +332,25 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._labels, self._packed = labels, solution.state.packed()
         self.energy_, self.n_iter_, self.converged_ = solution.energy, solution.n_iter, solution.converged
         log.info("%r: %s", graph, solution.status)
+
+    @abstractmethod
+    def _sentences(self) -> list[str]:
+        """How many labels are right, as far as it is known, and what else must be said of the answer."""
+
+    def _counted(self) -> tuple[int, int, NDArray[np.int64]]:
+        """The number of rows, of given labels, and of the rows of every class."""
+        given = int((self._labels >= 0).sum())
+        return len(self._labels), given, self.solution_.state.sizes(len(self.classes_))
+
+    def _summary(self) -> tuple[str, list[str], dict[str, str]]:
+        """What a notebook shows of the answer."""
+        n_rows, n_given, sizes = self._counted()
+        facts = {
+            "rows": f"{n_rows:,}, {n_given:,} of them with a given label",
+            "classes": shares(zip(self.classes_, sizes / max(int(sizes.sum()), 1))),
+            "flow": self.solution_.status,
+        }
+        return "Labels for every row", self._sentences(), facts
 
     @property
     def flow_graph_(self) -> Graph:

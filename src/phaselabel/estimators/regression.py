@@ -17,6 +17,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from phaselabel.estimators.harmonic import Held, harmonic
+from phaselabel.estimators.notebook import InNotebook, shares
 from phaselabel.graph import Graph, nearest_neighbors, similarity_graph
 from phaselabel.graph.neighbors import check_n_neighbors
 from phaselabel.graph.table_checks import as_float
@@ -71,7 +72,7 @@ class ColumnUnits:
             return np.clip((X - self.middle) / self.half, -FARTHEST, FARTHEST)
 
 
-class GraphRegressor(RegressorMixin, BaseEstimator):
+class GraphRegressor(InNotebook, RegressorMixin, BaseEstimator):
     """Give every row a value from a few known ones, by its neighbours and by models of the columns.
 
     .. math:: \\sum_j w_{ij} (u_i - u_j) + μ_i (u_i - y_i) = 0, \\qquad μ_i = 0 \\text{ where unknown}
@@ -185,6 +186,7 @@ class GraphRegressor(RegressorMixin, BaseEstimator):
         found, apart = _pooled(values, self.weights_)
         firm = min(self.fidelity, FIRMEST)
         found[known] = values[GRAPH][known] if not asked else (found + firm * scaled)[known] / (1 + firm)
+        self._given = y
         self.transduction_ = self._in_units(found)
         self.uncertainty_ = np.where(np.isnan(found), np.nan, self._deviation(apart))
         return self
@@ -348,6 +350,33 @@ class GraphRegressor(RegressorMixin, BaseEstimator):
         seen = neighbors.distances[:, 0] == 0
         own = (self.transduction_[neighbors.indices[:, 0]] / self._scale - self._units[0]) / self._units[1]
         return np.where(seen, own, pooled), apart
+
+    def _summary(self) -> tuple[str, list[str], dict[str, str]]:
+        """What a notebook shows of the answer: how far values are off, by those that were hidden."""
+        known, lost = ~np.isnan(self._given), np.isnan(self.transduction_)
+        sought = ~known & ~lost if (~known & ~lost).any() else known
+        if self._error is None:
+            said = (
+                f"How far values are off is not known: with fewer than {2 * TURNS} known values none was "
+                "hidden to see."
+            )
+        else:
+            off = self._scale * np.sqrt(np.mean((self.uncertainty_[sought] / self._scale) ** 2))
+            spread = self._scale * np.std(self._given[known] / self._scale)
+            said = (
+                f"The values found are expected to be off by about {off:.3g} (root mean square), by known "
+                f"values that were hidden in {TURNS} turns; the known values differ by {spread:.3g} from "
+                "their mean."
+            )
+        sentences = [said]
+        if lost.any():
+            sentences.append(f"{int(lost.sum()):,} rows have no value, because no known one reaches them.")
+        heaviest = sorted(self.weights_.items(), key=lambda named: -named[1])
+        facts = {
+            "rows": f"{len(known):,}, {int(known.sum()):,} of them with a given value",
+            "weights": shares((name, weight) for name, weight in heaviest if weight > 0),
+        }
+        return "A value for every row", sentences, facts
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

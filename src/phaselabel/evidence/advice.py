@@ -28,8 +28,11 @@ MOSTLY_RIGHT = 0.75
 MUCH_MISTAKEN = 0.15
 
 
-def advice(figures: Figures) -> list[str]:
+def advice(figures: Figures, *, sizes_known: bool = False) -> list[str]:
     """Sentences about how many labels may be wrong, and about the graph or columns that add nothing.
+
+    Where labels are few, the true class sizes are worth several labels per class (decision 52), so they are
+    asked for unless a user has given them.
 
     Examples
     --------
@@ -43,14 +46,21 @@ def advice(figures: Figures) -> list[str]:
     'No class has two known labels'
     """
     if not figures.n_hidden:
+        unknown = (
+            "the accuracy is not" if sizes_known else "neither the accuracy nor the sizes of the classes are"
+        )
         return [
             "No class has two known labels, so none could be hidden to see how good these labels are: "
-            "neither the accuracy nor the sizes of the classes are known; label a second row of each class."
+            f"{unknown} known; label a second row of each class{_or_sizes(sizes_known)}."
         ]
-    return _uncertain(figures) + _superfluous(figures)
+    return _uncertain(figures, sizes_known) + _superfluous(figures)
 
 
-def _uncertain(figures: Figures) -> list[str]:
+def _or_sizes(known: bool) -> str:
+    return "" if known else ", or give class_sizes if you know them"
+
+
+def _uncertain(figures: Figures, sizes_known: bool) -> list[str]:
     """A sentence where hidden labels leave it open whether most labels are right."""
     n, share = figures.n_hidden, figures.together or 0.0
     low, high = interval_of(share, n, figures.n_told)
@@ -58,8 +68,9 @@ def _uncertain(figures: Figures) -> list[str]:
         return []
     return [
         f"Of a class's labels {share:.0%} were found on average ({n} labels were hidden in turn), so between "
-        f"{low:.0%} and {high:.0%} of the rows of a class may be right, and class sizes are as uncertain; "
-        "label more rows."
+        f"{low:.0%} and {high:.0%} of the rows of a class may be right"
+        f"{'' if sizes_known else ', and class sizes are as uncertain'}; "
+        f"label more rows{_or_sizes(sizes_known)}."
     ]
 
 

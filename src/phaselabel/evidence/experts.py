@@ -23,6 +23,7 @@ from phaselabel.evidence.row_models import (
     trees_per_turn,
 )
 from phaselabel.few_labels.class_sizes import ClassSizes
+from phaselabel.few_labels.poisson import poisson
 from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.graph import Graph
 
@@ -211,15 +212,17 @@ def graph_experts(
     list of Expert
         At least one.
     """
+    n, k = len(folds.labels), folds.n_classes
+    spreads = bool(spread_weight(len(folds.known) / k)) and n * k <= LARGEST_SPREAD and k > 1
+    sharp = {name: _Sharpened(graph, folds) for name, graph in graphs.items()}
     experts: list[Expert] = []
     for name, graph in graphs.items():
-        sharp: list[Graph] = []
         experts.append(Expert(f"harmonic {name}", "graph", partial(_ask_harmonic, graph, folds)))
-        experts.append(Expert(f"poisson {name}", "graph", partial(_ask_poisson, graph, folds, sharp)))
-    n, k = len(folds.labels), folds.n_classes
+        experts.append(Expert(f"poisson {name}", "graph", partial(_ask_poisson, sharp[name])))
     experts = experts[: affordable_walks(n, k)]
-    if spread_weight(len(folds.known) / k) and n * k <= LARGEST_SPREAD and k > 1:
-        ask = partial(_ask_spread, graphs[usual], folds, sizes, [])
+    if spreads:
+        sharp[usual].kept = any(expert.name == f"poisson {usual}" for expert in experts)
+        ask = partial(_ask_spread, graphs[usual], folds, sizes, sharp[usual])
         experts.append(Expert(f"spread {usual}", "spread", ask))
     if own and rows.experts:
         experts.append(
@@ -232,23 +235,46 @@ def _ask_harmonic(graph: Graph, folds: Folds, turn: int, rows: NDArray[np.intp] 
     return _some(harmonic(graph, folds.shown(turn), folds.n_classes), rows)
 
 
-def _ask_poisson(
-    graph: Graph, folds: Folds, sharp: list[Graph], turn: int, rows: NDArray[np.intp] | None
-) -> Table:
-    if not sharp:
-        sharp.append(sharpened(graph))
-    return _some(poisson_odds(sharp[0], folds.shown(turn), folds.n_classes), rows)
+class _Sharpened:
+    """A graph sharpened by shared neighbours, made when first needed, and Poisson solutions on it.
+
+    The graph's own solution begins with the equation that the Poisson expert solves: where both are asked,
+    a solution is ``kept`` for the second one.
+    """
+
+    def __init__(self, graph: Graph, folds: Folds) -> None:
+        self._graph, self._folds, self.kept = graph, folds, False
+        self._solutions: dict[int, Table] = {}
+        self.made: list[Graph] = []
+
+    def poisson(self, turn: int) -> Table:
+        """The damped Poisson solution with the labels of a turn; kept until it is asked for again."""
+        if turn in self._solutions:
+            return self._solutions.pop(turn)
+        if not self.made:
+            self.made.append(sharpened(self._graph))
+        solution = poisson(self.made[0], self._folds.shown(turn), self._folds.n_classes)
+        if self.kept:
+            self._solutions[turn] = solution
+        return solution
+
+
+def _ask_poisson(sharp: _Sharpened, turn: int, rows: NDArray[np.intp] | None) -> Table:
+    return _some(poisson_odds(sharp.poisson(turn)), rows)
 
 
 def _ask_spread(
     graph: Graph,
     folds: Folds,
     sizes: ClassSizes,
-    made: list[Graph],
+    sharp: _Sharpened,
     turn: int,
     rows: NDArray[np.intp] | None,
 ) -> Table:
-    return _some(spread_votes(graph, folds.shown(turn), folds.n_classes, sizes, made), rows)
+    votes = spread_votes(
+        graph, folds.shown(turn), folds.n_classes, sizes, sharp.made, lambda problem: sharp.poisson(turn)
+    )
+    return _some(votes, rows)
 
 
 def _ask_carried(

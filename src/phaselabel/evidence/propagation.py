@@ -1,5 +1,7 @@
 """A graph and the labels that are shown in, log-probabilities by what walks from the labels reach out."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
@@ -13,7 +15,7 @@ from phaselabel.few_labels.conjugate_gradients import (
     product_with,
     squares,
 )
-from phaselabel.few_labels.poisson import bounded, poisson
+from phaselabel.few_labels.poisson import bounded
 from phaselabel.few_labels.policy import FIT
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.schedule import FlowSettings
@@ -101,20 +103,24 @@ def harmonic_shares(
     return found[:, :n_classes]
 
 
-def poisson_odds(sharp: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
-    """The damped Poisson solution on a sharpened graph, read as log-odds."""
-    u = poisson(sharp, labels, n_classes)
+def poisson_odds(u: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A damped Poisson solution, read as log-odds."""
     typical = float(np.median(np.abs(u[:: max(1, len(u) // 20_000)])))
     return np.asarray(log_softmax(STEEPNESS * bounded(u, typical), axis=1), np.float32)
 
 
 def spread_votes(
-    graph: Graph, labels: NDArray[np.int32], n_classes: int, sizes: ClassSizes, made: list[Graph]
+    graph: Graph,
+    labels: NDArray[np.int32],
+    n_classes: int,
+    sizes: ClassSizes,
+    made: list[Graph],
+    shares: Callable[[Problem], NDArray[np.float32]] = Problem.poisson,
 ) -> NDArray[np.float32]:
     """The votes of the graph's own solution: labels spread, classes competing under their sizes."""
     fidelity = checked_fidelity(FIDELITY, labels)
     problem = Problem(graph, labels, n_classes, fidelity, sizes, FlowSettings(), None, made)
-    solution = solve(problem, FIT)
+    solution = solve(problem, FIT, shares=shares)
     return with_doubt(votes_on(graph, solution.state, None, n_classes))
 
 

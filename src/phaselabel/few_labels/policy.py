@@ -45,6 +45,11 @@ class Policy:
     size_sample: int | None = None
     splits_pairs: bool = True
 
+    def spreads(self, n_vertices: int, n_labels: int, n_classes: int, *, sizes_given: bool) -> bool:
+        """Whether labels are spread before the flow: they are few, or class sizes are given."""
+        few = n_labels <= self.spread_below * n_classes and n_vertices * n_classes <= self.largest_table
+        return self.spread_below > 0 and n_classes > 1 and (few or sizes_given)
+
 
 #: The graph alone, the default without evidence.
 FIT = Policy("fit")

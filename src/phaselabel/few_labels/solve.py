@@ -153,18 +153,12 @@ def solve(
     return replace(solution, policy=policy.name, sharpened=start is not None)
 
 
-def spreads(problem: Problem, policy: Policy) -> bool:
-    """Whether labels are spread before the flow."""
-    k, n = problem.n_classes, len(problem.labels)
-    few = int((problem.labels >= 0).sum()) <= policy.spread_below * k and n * k <= policy.largest_table
-    return policy.spread_below > 0 and k > 1 and (few or problem.sizes.are_given)
-
-
 def _spread(
     problem: Problem, policy: Policy, shares: Callable[[Problem], NDArray[np.float32]]
 ) -> State | None:
     """The state that a spread leaves; None where the flow starts without one."""
-    if not spreads(problem, policy):
+    labels, given = problem.labels, problem.sizes.are_given
+    if not policy.spreads(len(labels), int((labels >= 0).sum()), problem.n_classes, sizes_given=given):
         return None
     solution, sizes = shares(problem), replace(problem.sizes, sample=policy.size_sample)
     # A step of the solver carries a label over one edge. Where it ended before a vertex had anything, only

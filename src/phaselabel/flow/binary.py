@@ -194,7 +194,7 @@ def _solved(matrix: sparse.csr_array, right: Vector, start: Vector) -> Vector:
 
 
 def _second_eigenvector(laplacian: sparse.csr_array) -> Vector:
-    """The eigenvector of the second smallest eigenvalue; its largest entry is positive."""
+    """The eigenvector of the second smallest eigenvalue; the last of its largest entries is positive."""
     from scipy.sparse.linalg import eigsh
 
     n = laplacian.shape[0]
@@ -202,7 +202,10 @@ def _second_eigenvector(laplacian: sparse.csr_array) -> Vector:
     # The largest eigenvalues of 2 I - L_s: ARPACK finds that end of the spectrum without a factorisation.
     values, vectors = eigsh(2 * sparse.eye_array(n) - laplacian, 2, which="LA", v0=start, tol=EIGENVECTOR_TOL)
     vector = vectors[:, int(np.argmin(values))]
-    return np.asarray(vector if vector[np.abs(vector).argmax()] > 0 else -vector)
+    sizes = np.abs(vector)
+    # Opposite ends of a symmetric graph are equal but for rounding, which must not choose the sign.
+    largest = np.flatnonzero(sizes >= 0.999 * sizes.max())[-1]
+    return np.asarray(vector if vector[largest] > 0 else -vector)
 
 
 def _symmetric_laplacian(graph: Graph) -> sparse.csr_array:

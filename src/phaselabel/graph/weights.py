@@ -264,6 +264,11 @@ def scaled_squares(
 def _checked(neighbors: Neighbors | tuple[ArrayLike, ArrayLike]) -> Neighbors:
     """Refuse lists of neighbours that are not consistent."""
     if not isinstance(neighbors, Neighbors):
+        if not isinstance(neighbors, tuple | list) or len(neighbors) != 2:
+            raise ValueError(
+                "neighbors must be what nearest_neighbors returns, or a pair (indices, distances); got "
+                f"{type(neighbors).__name__}. For rows call similarity_graph(nearest_neighbors(X))."
+            )
         indices, distances = neighbors
         neighbors = Neighbors(np.asarray(indices), np.asarray(distances))
     indices, distances = np.asarray(neighbors.indices), np.asarray(neighbors.distances)

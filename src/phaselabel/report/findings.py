@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
@@ -109,9 +109,57 @@ class Confusion(TypedDict):
     most: int
 
 
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """What is counted over all rows; counts of several parts of a table add up.
+
+    Attributes
+    ----------
+    n_rows : int
+        The number of rows.
+    given, found, sought : ndarray of shape (K,)
+        The rows of every class that had a label, those that have one now, and those of them that had none.
+    sure : ndarray of shape (K,)
+        The confidence of the rows sought, added up.
+    histogram, shares : ndarray
+        The rows sought, by their confidence: in ``BINS`` bars, and in the ranges of ``SHARES``.
+    """
+
+    n_rows: int
+    given: NDArray[np.int64]
+    found: NDArray[np.int64]
+    sought: NDArray[np.int64]
+    sure: NDArray[np.float64]
+    histogram: NDArray[np.int64]
+    shares: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, labels: NDArray[np.int32], arm: NDArray[np.int32], confidence: NDArray[np.float64], k: int
+    ) -> "Counts":
+        """Count labels, classes (-1 where there is none) and confidence."""
+        sought = (arm >= 0) & (labels < 0)  # a given label is nearly sure, and says nothing of the rest
+        own, sure = arm[sought], confidence[sought]
+        return cls(
+            len(arm),
+            np.bincount(labels[labels >= 0], minlength=k),
+            np.bincount(arm[arm >= 0], minlength=k),
+            np.bincount(own, minlength=k),
+            np.bincount(own, sure, k).astype(np.float64),
+            np.histogram(sure, BINS, (0.0, 1.0))[0],
+            np.array([((sure >= low) & (sure < high)).sum() for _, low, high in SHARES]),
+        )
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
 @dataclass
 class Findings:
-    """What the report says; plain values, collected by :func:`gather`."""
+    """What the report says; plain values, collected by :func:`gather`.
+
+    ``query`` are the rows to label next by the graph, or the least sure ones where ``by_graph`` is false.
+    """
 
     title: str
     label: str
@@ -127,18 +175,21 @@ class Findings:
     mean_confidence: float
     held: HeldOut
     bands: list[Band]
-    doubtful: list[DoubtfulRow]
     suspects: list[SuspectRow]
     graph: list[tuple[str, str]]
+    doubtful: list[DoubtfulRow] = field(default_factory=list)
     picture: Picture | None = None
     verdict: str = ""
     accused: Suspects | None = None
     n_novel: int = 0
+    abstain_below: float | None = None
+    n_abstained: int = 0
     sides: list[Side] = field(default_factory=list)
     advice: str = ""
     confusion: Confusion | None = None
     mistakes: list[tuple[str, str, int]] = field(default_factory=list)
     query: list[QueryRow] = field(default_factory=list)
+    by_graph: bool = True
     columns: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -157,16 +208,15 @@ class Findings:
         entries = [*self.doubtful, *self.suspects, *self.query]
         wanted = {entry["row"] for entry in entries}
         names = [name for name in table.names if not name.startswith(f"{self.label}_") and name != self.label]
-        names, start = list(dict.fromkeys((*first, *names)))[:MOST_FIELDS], 0
+        names = list(dict.fromkeys((*first, *names)))[:MOST_FIELDS]
         if not names or not wanted:
             return
         shown: dict[int, str] = {}
-        for batch in table.batches(names):
+        for start, batch in table.batches_with(wanted, names):
             for row in wanted:
                 if start <= row < start + batch.num_rows:
                     values = batch.slice(row - start, 1).to_pylist()[0]
                     shown[row] = " · ".join(f"{name} {_brief(value)}" for name, value in values.items())
-            start += batch.num_rows
         for entry in entries:
             entry["shown"] = shown.get(entry["row"], "")
 
@@ -217,38 +267,82 @@ def _gathered(
     query: bool,
 ) -> Findings:
     """The same; the picture is waited for at the end."""
-    solution, labels, held = model.solution_, np.asarray(model._labels), model.hold_out()
-    accused = held.suspects()
-    arm, confidence = np.asarray(solution.arm), np.asarray(model.confidence_)
-    reached = arm >= 0
-    sought = confidence[reached & (labels < 0)]  # a given label is nearly sure, and says nothing of the rest
+    labels, arm = np.asarray(model._labels), np.asarray(model.solution_.arm)
+    confidence = np.asarray(model.confidence_)
+    found = assemble(
+        model,
+        Counts.of(labels, arm, confidence, len(names)),
+        model.hold_out(),
+        title=title,
+        label=label,
+        graph=_graph_facts(model, labels),
+        n_novel=0 if model.novel_ is None else int(model.novel_.sum()),
+    )
+    found.n_abstained = int(((arm >= 0) & (confidence < (model.abstain_below or 0))).sum())
+    found.doubtful = _doubtful(model, names, labels, arm, confidence)
+    found.query = _query(model, names, arm, confidence) if query else []
+    found.picture = picture()
+    return found
+
+
+def assemble(
+    model: "GinzburgLandauClassifier",
+    counts: Counts,
+    held: HeldOut,
+    *,
+    title: str,
+    label: str,
+    graph: list[tuple[str, str]],
+    n_novel: int,
+) -> Findings:
+    """What the report says by counts and by hidden labels; single rows and the picture are not in it.
+
+    Parameters
+    ----------
+    model : GinzburgLandauClassifier
+        A fitted classifier.
+    counts : Counts
+        What was counted over its rows.
+    held : HeldOut
+        What was found for hidden labels.
+    title, label : str
+        The names of the data and of the label.
+    graph : list of (str, str)
+        What is to be said of the graph.
+    n_novel : int
+        The number of rows that look like none of the labelled ones.
+
+    Returns
+    -------
+    Findings
+        The content of the page.
+    """
+    names, solution, accused = [str(name) for name in model.classes_], model.solution_, held.suspects()
     return Findings(
         title=title,
         label=label,
-        classes=_classes(names, labels, arm, confidence, held),
-        n_rows=len(arm),
-        n_given=int((labels >= 0).sum()),
-        unreached=int((~reached).sum()),
+        classes=_classes(names, counts, held),
+        n_rows=counts.n_rows,
+        n_given=int(counts.given.sum()),
+        unreached=counts.n_rows - int(counts.found.sum()),
         status=solution.status,
         converged=bool(solution.converged),
         energy=np.asarray(solution.energy),
-        histogram=np.histogram(sought, BINS, (0.0, 1.0))[0],
-        shares=_shares(sought),
-        mean_confidence=float(sought.mean()) if len(sought) else 0.0,
+        histogram=counts.histogram,
+        shares=[(words, int(count)) for (words, *_), count in zip(SHARES, counts.shares)],
+        mean_confidence=float(counts.sure.sum() / max(counts.sought.sum(), 1)),
         held=held,
         bands=_bands(held),
-        doubtful=_doubtful(model, names, labels, arm, confidence),
         suspects=_suspects(names, held, accused),
-        graph=_graph_facts(model, labels),
+        graph=graph,
         verdict=verdict(held),
         accused=accused,
-        n_novel=0 if model.novel_ is None else int(model.novel_.sum()),
+        n_novel=n_novel,
+        abstain_below=model.abstain_below,
         sides=_sides(model, held),
         advice=_advice(model),
         confusion=_confusion(names, held),
         mistakes=_mistakes(names, held),
-        query=_query(model, names, arm, confidence) if query else [],
-        picture=picture(),
     )
 
 
@@ -313,36 +407,23 @@ def _query(
     ]
 
 
-def _classes(
-    names: list[str],
-    labels: NDArray[np.int32],
-    arm: NDArray[np.int32],
-    confidence: NDArray[np.float64],
-    held: HeldOut,
-) -> list[ClassRow]:
+def _classes(names: list[str], counts: Counts, held: HeldOut) -> list[ClassRow]:
     """The classes, the largest first."""
-    given = np.bincount(labels[labels >= 0], minlength=len(names))
-    found = np.bincount(arm[arm >= 0], minlength=len(names))
-    colors, rows = class_colors(found), list[ClassRow]()
+    found, colors, rows = counts.found, class_colors(counts.found), list[ClassRow]()
     for k in np.argsort(-found, kind="stable"):
-        hidden, sought = held.given == k, (arm == k) & (labels < 0)
+        hidden = held.given == k
         rows.append(
             {
                 "name": names[k],
                 "color": colors[k],
-                "given": int(given[k]),
+                "given": int(counts.given[k]),
                 "found": int(found[k]),
                 "width": 100 * found[k] / max(found.max(), 1),
-                "confidence": float(confidence[sought].mean()) if sought.any() else None,
+                "confidence": float(counts.sure[k] / counts.sought[k]) if counts.sought[k] else None,
                 "recovered": float(np.mean(held.found[hidden] == k)) if hidden.any() else None,
             }
         )
     return rows
-
-
-def _shares(confidence: NDArray[np.float64]) -> list[tuple[str, int]]:
-    """The number of rows in every range of the confidence."""
-    return [(words, int(((confidence >= low) & (confidence < high)).sum())) for words, low, high in SHARES]
 
 
 def _bands(held: HeldOut) -> list[Band]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from phaselabel import __version__
 from phaselabel.io.atomic import replacing
+from phaselabel.labels import visible
 from phaselabel.report.findings import Findings
 from phaselabel.report.picture import draw_energy
 
@@ -32,6 +33,7 @@ def render(findings: Findings) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"visible": visible, "sentence": _sentence}
     low, high = findings.held.interval()
     return environment.get_template("report.html").render(
         report=findings,
@@ -42,6 +44,12 @@ def render(findings: Findings) -> str:
         now=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
         version=__version__,
     )
+
+
+def _sentence(words: object) -> str:
+    """Words with a capital at the beginning and a full stop at the end."""
+    text = str(words)
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def write(findings: Findings, path: str | Path, *, overwrite: bool = False) -> None:

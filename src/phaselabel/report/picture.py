@@ -102,24 +102,37 @@ def draw_rows(
     Picture
         By the first two principal components if they show most of the variance, else by t-SNE.
     """
-    rows = _sample(labels)
-    plane, how = _plane(np.asarray(X[rows], np.float64))
+    rows, sizes = _sample(labels), np.bincount(arm[arm >= 0], minlength=len(names))
+    return draw_sample(X[rows], rows, arm[rows], labels[rows], names, sizes, len(arm))
+
+
+def draw_sample(
+    X: NDArray[np.floating],
+    rows: NDArray[np.integer],
+    arm: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    names: list[str],
+    sizes: NDArray[np.int64],
+    n_rows: int,
+) -> Picture:
+    """Put some rows into a plane; ``sizes`` of the classes and ``n_rows`` are those of the whole table."""
+    plane, how = _plane(np.asarray(X, np.float64))
     plane = plane[:, :2] - np.quantile(plane[:, :2], 0.005, axis=0)
     plane = plane / np.maximum(np.quantile(plane, 0.995, axis=0), 1e-12)
     plane = np.clip(plane, -0.03, 1.03)
-    colors = class_colors(np.bincount(arm[arm >= 0], minlength=len(names)))
+    colors = class_colors(sizes)
     points: list[Point] = [
         {
             "x": round(WIDTH * float(x), 1),
             "y": round(HEIGHT * (1 - float(y)), 1),
-            "color": colors[arm[row]] if arm[row] >= 0 else "none",
-            "known": bool(labels[row] >= 0),
-            "title": f"row {row}: {names[arm[row]] if arm[row] >= 0 else 'no label reaches it'}",
+            "color": colors[own] if own >= 0 else "none",
+            "known": bool(given >= 0),
+            "title": f"row {row}: {names[own] if own >= 0 else 'no label reaches it'}",
         }
-        for row, (x, y) in zip(rows, plane)
+        for row, own, given, (x, y) in zip(rows, arm, labels, plane)
     ]
     points.sort(key=lambda point: point["known"])
-    return {"points": points, "how": how, "sampled": len(rows) < len(arm), "n": len(rows)}
+    return {"points": points, "how": how, "sampled": len(rows) < n_rows, "n": len(rows)}
 
 
 def _sample(labels: NDArray[np.int32]) -> NDArray[np.intp]:

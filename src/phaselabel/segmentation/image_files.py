@@ -1,4 +1,4 @@
-"""A file of an image in, its pixels out: pictures, TIFF, NPY, NPZ, MAT and ENVI."""
+"""A file of an image in, its pixels out: pictures, TIFF, NPY, NPZ, MAT, Zarr and ENVI."""
 
 from pathlib import Path
 from typing import Any
@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.segmentation.axes import axis_letters, by_axes, check_one_plane
 from phaselabel.segmentation.limits import Refusal, check_values
 from phaselabel.segmentation.matlab import read_matlab
 from phaselabel.segmentation.numpy_files import read_numpy
 from phaselabel.segmentation.opacity import multiplied_by_opacity
 from phaselabel.segmentation.pictures import import_pillow, one_sentence_errors, open_picture
-from phaselabel.segmentation.tiff import by_axes, read_tiff
+from phaselabel.segmentation.tiff import read_tiff
 
 TIFF_SUFFIXES = (".tif", ".tiff")
 NUMPY_SUFFIXES = (".npy", ".npz")
@@ -23,15 +24,19 @@ ENVI_SUFFIXES = (".hdr", ".img", ".dat", ".bil")
 def read_image(path: str | Path, variable: str | None = None) -> NDArray[Any]:
     """Read an image: (H, W) or (H, W, B), upright as its EXIF orientation says.
 
+    TIFF, OME-Zarr and Zarr arrays with names of dimensions say what their axes are; a stack of planes is then
+    refused unless ``variable`` says how to take it. Other arrays of three axes are (H, W, B).
+
     Parameters
     ----------
     path : str or Path
         PNG, JPEG, JPEG 2000, WebP, BMP, GIF or PPM; TIFF, whose channels become bands; NPY, NPZ or MAT cubes
         (H, W, B); Zarr and OME-Zarr folders; ENVI (the header ``.hdr`` or the data file beside it).
     variable : str, optional
-        The name of the array in an NPZ or MAT file; by default the only array that can be an image. Of a TIFF
-        stack (depths, times, pages) the number of the plane, from 0; or "volume" for all planes as a volume,
-        "frames" for all planes as images of a series, "bands" for all planes as bands.
+        The name of the array in an NPZ or MAT file; by default the only array that can be an image. Of a
+        stack (depths, times, pages) in a TIFF, NPY or Zarr file the number of the plane, from 0; or "volume"
+        for all planes as a volume, "frames" for all planes as images of a series, "bands" for all planes as
+        bands. The planes of an array without names of axes are along the first one.
 
     Returns
     -------
@@ -57,7 +62,7 @@ def read_image(path: str | Path, variable: str | None = None) -> NDArray[Any]:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix in ZARR_SUFFIXES and path.is_dir():
+    if is_zarr(path):
         with one_sentence_errors(path):
             return _read_zarr(path, variable)
     if not path.is_file():
@@ -69,9 +74,15 @@ def read_image(path: str | Path, variable: str | None = None) -> NDArray[Any]:
             return read_numpy(path, variable)
         if suffix in MATLAB_SUFFIXES:
             return read_matlab(path, variable)
+        check_one_plane(variable)
         if suffix in ENVI_SUFFIXES and _envi_header(path):
             return _read_envi(path)
         return _read_picture(path)
+
+
+def is_zarr(path: Path) -> bool:
+    """Whether a path is a folder that is called ``.zarr``, or one inside it."""
+    return path.is_dir() and any(one.suffix.lower() in ZARR_SUFFIXES for one in (path, *path.parents))
 
 
 def _read_picture(path: Path) -> NDArray[Any]:
@@ -97,19 +108,27 @@ def _read_zarr(path: Path, variable: str | None) -> NDArray[Any]:
     except ImportError:
         raise ImportError("zarr is needed for Zarr: pip install zarr.") from None
     opened: Any = zarr.open(str(path), mode="r")
-    axes = ""
-    if not hasattr(opened, "shape"):
+    if hasattr(opened, "shape"):
+        names = _dimension_names(opened)
+    else:
         attributes = dict(opened.attrs)
         scales = (attributes.get("ome") or attributes).get("multiscales")
         if not scales:
             raise Refusal("it is a group without an OME-Zarr image; name the folder of one array")
-        axes = "".join(str(axis["name"])[0] for axis in scales[0].get("axes", ())).upper()
+        axes = scales[0].get("axes", "tczyx")  # the first versions of OME-Zarr have these axes and no names
+        names = [axis if isinstance(axis, str) else axis["name"] for axis in axes]
         opened = opened[scales[0]["datasets"][0]["path"]]
     check_values(int(np.prod(opened.shape)))
-    pixels = np.asarray(opened[...])
-    if len(axes) != pixels.ndim:
-        return pixels
-    return by_axes(pixels, axes, variable)
+    letters = axis_letters(names)
+    if letters and len(letters) != len(opened.shape):
+        raise Refusal(f"it has {len(opened.shape)} axes and {len(letters)} names of axes; take another copy")
+    return by_axes(np.asarray(opened[...]), letters, variable)
+
+
+def _dimension_names(array: Any) -> list[Any]:
+    """The names of the dimensions of a Zarr array: those of version 3, or of xarray; empty without any."""
+    names = getattr(getattr(array, "metadata", None), "dimension_names", None)
+    return list(names or dict(array.attrs).get("_ARRAY_DIMENSIONS") or ())
 
 
 def _envi_header(path: Path) -> Path | None:

@@ -81,13 +81,49 @@ def read_marks(
     return _read_painting(path, shape, names, image)
 
 
+def read_marks_of_frames(path: str | Path, shape: tuple[int, int, int]) -> list[Marks | None] | None:
+    """Read the marks of every frame of a series from a stack of label images.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of marks.
+    shape : tuple of int
+        The number of frames, their height and their width.
+
+    Returns
+    -------
+    list of Marks, or None
+        The marks of every frame, None for a frame without any; None for a file that is not a stack.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (*NUMPY_SUFFIXES, *TIFF_SUFFIXES):
+        return None
+    labels = _stored_planes(path)
+    if labels.ndim != 3:
+        return None
+    if labels.shape != shape:
+        if len(labels) == 1 or labels.shape[2] in (3, 4):  # one label image, or a painting
+            return None
+        raise ValueError(misfit(labels.shape, shape))
+    frames = [Marks.from_array(frame) for frame in labels]
+    return [frame if frame.classes else None for frame in frames]
+
+
 def _read_volume_marks(path: Path, suffix: str) -> Marks:
     """A label volume: NPY, NPZ or a TIFF stack."""
     if suffix not in (*NUMPY_SUFFIXES, *TIFF_SUFFIXES):
         raise ValueError(f"The marks of a volume are a label volume, NPY or a TIFF stack; got {path.name}.")
+    return Marks.from_array(_stored_planes(path))
+
+
+def _stored_planes(path: Path) -> NDArray[Any]:
+    """All planes of a TIFF stack, or the array of an NPY or NPZ file."""
+    if not path.is_file():
+        raise FileNotFoundError(2, "There is no such file", str(path))
     with one_sentence_errors(path):
-        pixels = read_tiff(path, "volume", raw=True) if suffix in TIFF_SUFFIXES else read_numpy(path)
-    return Marks.from_array(pixels)
+        is_tiff = path.suffix.lower() in TIFF_SUFFIXES
+        return read_tiff(path, "volume", raw=True) if is_tiff else read_numpy(path)
 
 
 def _read_painting(

@@ -1,5 +1,6 @@
 """A napari viewer with an image and a labels layer in, layers of the segmentation and its confidence out."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,27 @@ class LiveSegmentation:
             raise ValueError(f"The image must be a picture or a volume; it has the axes {self.image.shape}.")
         self.options = options
         self._model: Segmenter | None = None
+        self._stop: Callable[[], None] | None = None
+
+    def follow(self, strokes: Any, show: Callable[..., None]) -> None:
+        """Call a function after every stroke, until :meth:`stop`.
+
+        Parameters
+        ----------
+        strokes : napari.utils.events.EventEmitter
+            What tells of strokes.
+        show : callable
+            What to call with every event.
+        """
+        self.stop()
+        strokes.connect(show)
+        self._stop = lambda: strokes.disconnect(show)
+
+    def stop(self) -> None:
+        """Follow strokes no longer."""
+        if self._stop is not None:
+            self._stop()
+            self._stop = None
 
     def layers(self, labels: NDArray[Any]) -> list[LayerData]:
         """The layers for the present labels.
@@ -88,7 +110,7 @@ def segment_layers(
     Returns
     -------
     LiveSegmentation
-        What keeps the graph.
+        What keeps the graph; its ``stop`` ends ``live``.
     """
     segmentation = LiveSegmentation(image_layer.data, rgb=bool(getattr(image_layer, "rgb", False)))
 
@@ -105,8 +127,7 @@ def segment_layers(
     show()
     if live:
         # One event for every finished stroke; the event for every touched pixel would come too often.
-        events = getattr(labels_layer.events, "paint", None) or labels_layer.events.data
-        events.connect(show)
+        segmentation.follow(getattr(labels_layer.events, "paint", None) or labels_layer.events.data, show)
     return segmentation
 
 
@@ -124,11 +145,16 @@ def segment_widget() -> Any:
     except ImportError:
         raise ImportError('napari is needed for this: pip install "phaselabel[napari]".') from None
 
+    # Both would write the same layers if the segmentation of an earlier press still followed strokes.
+    followed: list[LiveSegmentation] = []
+
     def segment(
         viewer: napari.Viewer, image: napari.layers.Image, marks: napari.layers.Labels, live: bool = True
     ) -> None:
         if image is None or marks is None:
             raise ValueError("Choose an image layer and a labels layer with strokes of two classes.")
-        segment_layers(viewer, image, marks, live=live)
+        while followed:
+            followed.pop().stop()
+        followed.append(segment_layers(viewer, image, marks, live=live))
 
     return magicgui(segment, call_button="Segment")

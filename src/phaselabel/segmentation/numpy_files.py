@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.io.npy import Header, map_array, read_array, read_header
+from phaselabel.segmentation.axes import by_axes
 from phaselabel.segmentation.limits import Refusal, check_unpacked, check_values
 
 
@@ -20,7 +21,8 @@ def read_numpy(path: Path, variable: str | None = None) -> NDArray[Any]:
     path : Path
         The file.
     variable : str, optional
-        The name of the array in an NPZ file; by default the only array that can be an image.
+        The name of the array in an NPZ file; by default the only array that can be an image. Of an NPY file
+        whose first axis are planes, which of them, as for :func:`~phaselabel.segmentation.axes.by_axes`.
 
     Returns
     -------
@@ -31,7 +33,7 @@ def read_numpy(path: Path, variable: str | None = None) -> NDArray[Any]:
         with path.open("rb") as file:
             pixels = map_array(file)
         check_values(pixels.size)
-        return np.array(pixels)
+        return by_axes(np.array(pixels), "", variable)
     with zipfile.ZipFile(path) as archive:
         headers = _npz_headers(archive)
         numeric = {name: header.shape for name, header in headers.items() if header.dtype.kind in "uifb"}

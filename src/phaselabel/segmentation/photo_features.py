@@ -82,6 +82,19 @@ def words_for(model: str | None) -> str:
     return f"vectors of {Path(model or DEFAULT_PICTURE_MODEL).name}"
 
 
+def left_out(refused: Sequence[str]) -> str:
+    """How the pictures that can't be read are named in the output.
+
+    Examples
+    --------
+    >>> left_out(["a.png can't be read: it is empty."])
+    "1 file can't be read and is left out: a.png can't be read: it is empty."
+    """
+    n = len(refused)
+    words = "1 file can't be read and is" if n == 1 else f"{n:,} files can't be read and are"
+    return f"{words} left out: {refused[0].rstrip('.')}."
+
+
 def simple_features(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
     """The features of one picture: which colours, which colours where, which directions of edges where.
 

@@ -255,8 +255,8 @@ class Segmenter:
         --------
         >>> from phaselabel import Segmenter
         >>> image = np.array([[0, 9, 250, 255]], np.uint8)
-        >>> Segmenter(patch=1).fit(image, [[1, 0, 0, 2]]).segment(image).confidence.min() >= 0.5
-        np.True_
+        >>> bool(Segmenter(patch=1).fit(image, [[1, 0, 0, 2]]).segment(image).confidence.min() >= 0.5)
+        True
         """
         self._require_fitted()
         frame = self._new_frame(image, features)

@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.segmentation.axes import PLANES, in_bands, in_planes
 from phaselabel.segmentation.limits import SAFE_BYTES, Refusal, check_unpacked, check_values
 from phaselabel.segmentation.opacity import multiplied_by_opacity
 
 #: A file has at most 10,000 pages.
 MAX_PAGES = 10_000
-
-#: tifffile's letters for axes whose entries are bands of one image: channels and samples.
-BAND_AXES = "CS"
-
-#: What tifffile's letters for the other axes stand for, where they are known.
-AXIS_NAMES = {"Z": "depths", "T": "times", "I": "pages", "Q": "pages"}
 
 #: The codes of compressions that tifffile unpacks without a limit if imagecodecs is not installed.
 DEFLATE, LZMA = (8, 32946), (34925,)
@@ -66,9 +61,9 @@ def read_tiff(path: Path, variable: str | None = None, *, raw: bool = False) -> 
         pixels = series.asarray()
     if "Y" not in axes or "X" not in axes:
         raise Refusal(f"it has the axes {axes}, without rows (Y) and columns (X)")
-    if variable in ("volume", "frames"):
-        return _as_planes(pixels, axes, tags.get(GDAL_NODATA))
-    pixels = _as_bands(pixels, axes, variable)
+    if variable in PLANES:
+        return _stack(in_planes(pixels, axes), None if raw else tags.get(GDAL_NODATA))
+    pixels = in_bands(pixels, axes, variable)
     if not raw:
         pixels = _without_data_as_nan(pixels, tags.get(GDAL_NODATA))
         kind = page.extrasamples[-1] if page.extrasamples and pixels.shape[2] in (2, 4) else None
@@ -79,73 +74,12 @@ def read_tiff(path: Path, variable: str | None = None, *, raw: bool = False) -> 
     return pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
 
 
-def _as_bands(pixels: NDArray[Any], axes: str, variable: str | None) -> NDArray[Any]:
-    """The array as (H, W, bands); one plane of a stack, or all of them as bands."""
-    planes = [axis for axis in axes if axis not in "YX" + BAND_AXES]
-    n_planes = math.prod(pixels.shape[axes.index(axis)] for axis in planes)
-    if n_planes > 1 and variable != "bands":
-        number = _plane_number(variable, axes, planes, n_planes)
-        first = [axes.index(axis) for axis in planes]
-        pixels = np.moveaxis(pixels, first, range(len(first))).reshape(
-            n_planes, *(n for axis, n in zip(axes, pixels.shape) if axis not in planes)
-        )[number]
-        axes = "".join(axis for axis in axes if axis not in planes)
-    elif n_planes == 1 and variable not in (None, "0", "bands"):
-        raise Refusal(f"it has one plane, number 0; got variable={variable!r}")
-    pixels = np.moveaxis(pixels, (axes.index("Y"), axes.index("X")), (0, 1))
-    return pixels.reshape(*pixels.shape[:2], -1)
-
-
-def by_axes(pixels: NDArray[Any], axes: str, variable: str | None = None) -> NDArray[Any]:
-    """An array whose axes have tifffile's letters as an image, a volume or a series.
-
-    Parameters
-    ----------
-    pixels : ndarray
-        The array.
-    axes : str
-        A letter for every axis.
-    variable : str, optional
-        As for :func:`read_tiff`.
-
-    Returns
-    -------
-    ndarray
-        As for :func:`read_tiff`.
-
-    Examples
-    --------
-    >>> by_axes(np.zeros((2, 1, 4, 5)), "CZYX").shape, by_axes(np.zeros((3, 4, 5)), "ZYX", "volume").shape
-    ((4, 5, 2), (3, 4, 5))
-    """
-    if variable in ("volume", "frames"):
-        return _as_planes(pixels, axes, None)
-    bands = _as_bands(pixels, axes, variable)
-    return bands[:, :, 0] if bands.shape[2] == 1 else bands
-
-
-def _as_planes(pixels: NDArray[Any], axes: str, missing: Any) -> NDArray[Any]:
-    """The array as (planes, H, W), or (planes, H, W, bands) if there are several bands."""
-    planes = [axis for axis in axes if axis not in "YX" + BAND_AXES]
-    ordered = [*planes, "Y", "X", *(axis for axis in axes if axis in BAND_AXES)]
-    moved = pixels.transpose([axes.index(axis) for axis in ordered])
-    height, width = moved.shape[len(planes) : len(planes) + 2]
-    stack = moved.reshape(math.prod(moved.shape[: len(planes)]), height, width, -1)
-    flat = _without_data_as_nan(stack.reshape(-1, width, stack.shape[-1]), missing)
-    stack = flat.reshape(stack.shape)
-    return stack[..., 0] if stack.shape[-1] == 1 else stack
-
-
-def _plane_number(variable: str | None, axes: str, planes: list[str], n_planes: int) -> int:
-    if variable is not None and variable.isdecimal() and int(variable) < n_planes:
-        return int(variable)
-    names = " and ".join(sorted({AXIS_NAMES.get(axis, f"axis {axis}") for axis in planes}))
-    given = "" if variable is None else f"; got {variable!r}"
-    raise Refusal(
-        f"it is a stack of {n_planes:,} planes ({names}, axes {axes}), not one image; name a plane by its "
-        f"number, 0 to {n_planes - 1}, with variable (--variable on the command line), or take all planes as "
-        f"a volume with variable='volume', as images with 'frames', as bands with 'bands'{given}"
-    )
+def _stack(planes: NDArray[Any], missing: Any) -> NDArray[Any]:
+    """Planes (Z, H, W, B) with NaN where there are no data; (Z, H, W) if there is one band."""
+    width, n_bands = planes.shape[2:]
+    rows = _without_data_as_nan(planes.reshape(-1, width, n_bands), missing)
+    stack = rows.reshape(planes.shape)
+    return stack[..., 0] if n_bands == 1 else stack
 
 
 def _without_data_as_nan(pixels: NDArray[Any], tag: Any) -> NDArray[Any]:

@@ -23,6 +23,10 @@ from phaselabel.studio.labelling import Labelling
 #: Questions that are kept ready besides the one on the screen of every person.
 N_SPARE = 1
 
+#: An opinion that was formed from less than this share of the answers says nothing about the accuracy of
+#: labels that follow from all of them.
+MIN_SHARE_BELIEVED = 2 / 3
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
@@ -52,6 +56,8 @@ class Snapshot:
         What the experts believed when they were last asked, of the same classes; None before that.
     believed : int
         The version that ``opinion`` belongs to. On many items it is some answers behind.
+    believed_answers : int
+        The number of answers that ``opinion`` was formed from.
     by_graph, by_evidence : Solution or None
         The labels by the graph alone and by the opinion; ``solution`` is one of them.
     """
@@ -67,6 +73,7 @@ class Snapshot:
     assessed: int = -1
     opinion: Opinion | None = None
     believed: int = -1
+    believed_answers: int = 0
     by_graph: Solution | None = None
     by_evidence: Solution | None = None
 
@@ -171,7 +178,7 @@ class LabelUpdater:
         self.now = Snapshot(
             version, labels, used, solution, list(dict.fromkeys([*(first or []), *ready])), None,
             before.confidence if same else None, before.estimate, opinion=opinion, believed=before.believed,
-            by_graph=by_graph, by_evidence=by_evidence,
+            believed_answers=before.believed_answers, by_graph=by_graph, by_evidence=by_evidence,
         )  # fmt: skip
         if not self.now.questions:
             self._choose_question()
@@ -220,10 +227,10 @@ class LabelUpdater:
         votes = self.labelling.votes(now.solution, k)
         share = np.where(arm >= 0, votes[np.arange(len(arm)), arm], np.nan)
         checked = self._answers.checked_guesses
-        belief = None if now.opinion is None else now.opinion.probabilities[np.arange(len(arm)), arm]
-        overall, confidence = estimate(
-            share, now.support.backing, now.labels >= 0, checked, max(k, 1), belief
-        )
+        known, belief = now.labels >= 0, None
+        if now.opinion is not None and now.believed_answers >= MIN_SHARE_BELIEVED * known.sum():
+            belief = now.opinion.probabilities[np.arange(len(arm)), arm]
+        overall, confidence = estimate(share, now.support.backing, known, checked, max(k, 1), belief)
         # With one class there is no other guess, which says nothing about how sure or right it is.
         several = k > 1
         self.now = replace(
@@ -312,7 +319,10 @@ class LabelUpdater:
             solution = self._evidence.solve(now.labels, len(now.used), opinion)
             # The question on the screen stays; the one after it was chosen from labels of less evidence.
             # Confidences follow beliefs, so they are computed again.
-            now = replace(now, opinion=opinion, believed=asked.version, by_evidence=solution, assessed=-1)
+            now = replace(
+                now, opinion=opinion, believed=asked.version, by_evidence=solution, assessed=-1,
+                believed_answers=int((asked.labels >= 0).sum()),
+            )  # fmt: skip
             kept = now.questions[: self.n_ready - 1]
             if self._answers.trust_evidence:
                 now = replace(now, solution=solution, support=None, questions=kept)

@@ -18,8 +18,11 @@ from phaselabel.flow.star import checked_fidelity
 
 
 @pytest.fixture(scope="module")
-def threads():
-    cluster = LocalCluster(n_workers=2, processes=False, threads_per_worker=1, dashboard_address=None)
+def threads(request):
+    """A client of so many workers; of two where a test does not say."""
+    cluster = LocalCluster(
+        n_workers=getattr(request, "param", 2), processes=False, threads_per_worker=1, dashboard_address=None
+    )
     with cluster, Client(cluster) as client:
         yield client
 
@@ -33,18 +36,23 @@ def in_blocks(client, X, labels, **settings):
         )
 
 
-def whole(X, graph, labels, evidence):
+def whole(X, graph, labels, evidence, sizes="estimate"):
     """The local steps on the very graph that the blocks had."""
     labels, k = labels.astype(np.int32), int(labels.max()) + 1
-    sizes = class_sizes("estimate", np.arange(k))
+    sizes = class_sizes(sizes, np.arange(k))
     problem = Problem(graph, labels, k, checked_fidelity(30.0, labels), sizes, FlowSettings())
     problem, opinion = believe(X, {"10": graph}, problem, evidence)
     return solve(problem, EVIDENCE, init=opinion.start()), opinion
 
 
 @pytest.mark.parametrize(
-    ("data", "per_class"), [("digits", 2), ("gaussians", 1), ("gaussians", 50), ("apart", 20)]
-)
+    ("threads", "data", "per_class"),
+    [
+        (2, "digits", 2), (2, "gaussians", 1), (2, "gaussians", 5), (2, "gaussians", 50), (2, "apart", 20),
+        (4, "digits", 1), (4, "gaussians", 5), (4, "gaussians", 50),
+    ],
+    indirect=["threads"],
+)  # fmt: skip
 def test_labels_are_those_of_the_whole_graph(threads, digits, data, per_class):
     X, y = digits if data == "digits" else overlapping(1200)
     if data == "apart":  # several components, and labels in all of them
@@ -52,7 +60,9 @@ def test_labels_are_those_of_the_whole_graph(threads, digits, data, per_class):
     labels = pl.datasets.sample_labels(y, per_class, random_state=3)
     model = in_blocks(threads, X, labels)
     partition = model._fitted.outcome.graph.partition
-    assert (partition.n_blocks, model._fitted.outcome.in_blocks) == (2, True)
+    assert partition.n_blocks == len(threads.scheduler_info(n_workers=-1)["workers"])
+    assert model._fitted.outcome.in_blocks
+    assert model._fitted.outcome.graph.n_cut > 0 or data == "apart"
     gathered = model.gathered()
     assert gathered.graph_.n_components >= (3 if data == "apart" else 1)
     solution, opinion = whole(X, gathered.graph_, labels, "auto")
@@ -71,6 +81,16 @@ def test_labels_are_those_of_the_whole_graph(threads, digits, data, per_class):
     np.testing.assert_allclose(model.confidence_.compute()[unlabelled], believed[unlabelled], atol=5e-3)
     assert len(model.query(2)) == 2
     assert len(model.hold_out().rows) == len(opinion.hidden_rows)
+
+
+def test_given_class_sizes_are_met_in_blocks(threads):
+    X, y = overlapping(1200)
+    labels, sizes = pl.datasets.sample_labels(y, 5, random_state=3), [0.6, 0.2, 0.2]
+    model = in_blocks(threads, X, labels, class_sizes=sizes)
+    graph = model.gathered().graph_
+    solution, _ = whole(X, graph, labels, "auto", sizes)
+    np.testing.assert_array_equal(model.transduction_.compute(), solution.arm)
+    assert (solution.arm != whole(X, graph, labels, "auto")[0].arm).any(), "sizes must matter here"
 
 
 def test_where_one_walk_is_affordable_nothing_is_sharpened(threads, monkeypatch):

@@ -1,6 +1,7 @@
 """Rows that survive the loss of workers, and what they report."""
 
 import os
+import re
 import signal
 
 import numpy as np
@@ -12,7 +13,7 @@ from phaselabel.distributed.run.checkpointed_rows import EVENTS
 from phaselabel.distributed.run.flow import minimize
 
 
-def test_the_state_of_a_checkpoint_is_kept_when_a_worker_is_lost_after_it(problem):
+def test_the_state_of_a_checkpoint_is_kept_when_a_worker_is_lost_after_it(problem, caplog):
     graph, labels, _ = problem
     with cluster_of(2) as cluster, Client(cluster) as client:
         victim, states = next(iter(client.run(os.getpid).values())), {}
@@ -23,12 +24,42 @@ def test_the_state_of_a_checkpoint_is_kept_when_a_worker_is_lost_after_it(proble
                 os.kill(victim, signal.SIGKILL)
                 states["arm"] = states[10].arm.compute()
 
-        minimize(
-            graph, labels, client, sweeps_per_round=1, interval=10, callbacks=read_after_a_loss,
-            max_iter=20, tol=0,
-        )  # fmt: skip
+        with caplog.at_level("INFO", "phaselabel"):
+            minimize(
+                graph, labels, client, sweeps_per_round=1, interval=10, callbacks=read_after_a_loss,
+                max_iter=20, tol=0,
+            )  # fmt: skip
         arm, *_ = client.submit(local_flow, graph.weights, labels, max_iter=10, tol=0).result()
         np.testing.assert_array_equal(states["arm"], arm)
+    first, *later = [words for words in caplog.messages if words.startswith("BlockActor of 2: ")]
+    address, block = next(
+        (a, n) for n, a in re.findall(r"block (\d) on (\S+\d)", first) if a in lost_in(caplog)
+    )
+    assert (
+        f"Lost {address} with blocks {block} of 2; they are made again on other workers." in caplog.messages
+    )
+    assert f"block {block} on " in later[0]
+    assert "The flow 'flow' returns to sweep 10, with all 2 blocks." in caplog.messages
+
+
+def lost_in(caplog):
+    return next(words for words in caplog.messages if words.startswith("Lost tcp"))
+
+
+def test_logs_name_blocks_and_sweeps(client, problem, caplog):
+    graph, labels, _ = problem
+    with caplog.at_level("INFO", "phaselabel"):
+        solution = minimize(graph, labels, client, n_blocks=3, max_iter=20)
+    (start,) = (words for words in caplog.messages if words.startswith("BlockActor of 3: "))
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    placed = re.findall(r"block (\d) on (\S+\d)", start)
+    assert [int(number) for number, _ in placed] == [0, 1, 2]
+    assert {address for _, address in placed} <= set(workers)
+    assert "The flow 'flow' starts at sweep 0 in 3 blocks." in caplog.messages
+    looks = [words for words in caplog.messages if words.startswith("Flow 'flow', sweep ")]
+    for words, sweep, energy in zip(looks, solution.energy["sweep"], solution.energy["total"], strict=True):
+        assert words.startswith(f"Flow 'flow', sweep {sweep} in 3 blocks: energy {energy:.6g}, ")
+        assert re.search(r"; block [012] was the slowest, \S+ s\.$", words)
 
 
 def test_a_state_that_is_gone_is_refused_in_a_sentence(client, problem):

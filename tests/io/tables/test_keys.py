@@ -43,10 +43,8 @@ def test_words_under_the_name_of_a_key_are_one_too(tmp_path):
     (tmp_path / "t.csv").write_text("home phone,y\n" + "\n".join(cells) + "\n")
     columns, _ = survey(open_table(tmp_path / "t.csv"))
     recipe = plan(columns)
-    said = (
-        "home phone: words under the name of a key, which say nothing of the row; --text home phone uses it"
-    )
-    assert next(describe(recipe, columns)) == ("key", said)
+    said = "words under the name of a key, which say nothing of the row; --text 'home phone' uses it"
+    assert next(describe(recipe, columns)) == ("key", f"home phone: {said}")
     assert plan(columns, text=["home phone"]).roles["home phone"] == "text"
 
 

@@ -62,7 +62,8 @@ def test_dates(tmp_path, cells, days, said):
 
 def test_odd_cells_are_filled_if_missing_ones_are(tmp_path):
     cells = [str(i) + ".5" for i in range(100)]
-    cells[3] = "n. d."
+    cells[3], cells[7] = "n. d.", ""
     found, lines, _ = read(tmp_path, cells, impute="median")
-    assert found[3] == np.median(np.delete(found, 3))
+    assert found[3] == found[7] == np.median(np.delete(found, [3, 7]))
+    assert lines["missing"].startswith("2 values (numbers filled with the median")
     assert lines["read as"] == "x: numbers; cells that are none count as missing"

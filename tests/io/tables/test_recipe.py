@@ -119,6 +119,16 @@ def test_a_column_that_is_nearly_numbers_is_no_feature():
     assert plan(columns).left_out["x"].startswith("numbers, but for some cells")
 
 
+def test_a_name_with_spaces_is_quoted_in_advice():
+    day, odd = Column("day of birth", "date"), Column("net worth", "text", odd="9 are, 1 is not", n_odd=1)
+    columns = {"day of birth": day, "net worth": odd, "y": Column("y", "number")}
+    recipe = plan(columns)
+    assert recipe.left_out["day of birth"] == "a date; --date 'day of birth' uses it"
+    assert next(odd_cells(columns, recipe)).endswith("leave the column out with --drop 'net worth'")
+    with pytest.raises(ValueError, match=r"pass --date 'day of birth' to use it as one\.$"):
+        plan(columns, features=["day of birth"])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -67,6 +67,12 @@ def test_forty_answers_by_key_label_the_digits(studio, digit_file, digits, page_
     page.keyboard.press("r")
     page.get_by_text("Least certain items").wait_for()
     shoot(page, "review")
+    page.keyboard.press("l")
+    page.locator(".list .entry").first.wait_for()
+    page.get_by_label("Order").select_option("doubt")
+    shoot(page, "list")
+    page.keyboard.press("Escape")
+    page.locator("#work").focus()
     page.keyboard.press("g")
     page.locator("#confirm").wait_for()
     shoot(page, "grid")
@@ -415,6 +421,51 @@ def test_eight_tabs_all_work(studio, digit_file, digits, page_of):
     tabs[0].close()
     answer(tabs[1], digits[1], 1)
     answered(tabs[2], 9)
+
+
+def test_two_people_work_at_once(studio, tmp_path, page_of):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", np.concatenate([rng.normal(size=(40, 3)), rng.normal(9, 1, (40, 3))]))
+    opened = studio("x.npy", "--classes", "a,b", "--people", "Ada,Ben")
+    lines = [opened.first_line, opened.process.stdout.readline()]
+    addresses = [re.search(rf"for {name} at (\S+)", line)[1] for name, line in zip(("Ada", "Ben"), lines)]
+    assert addresses[0] != addresses[1]
+    ada, ben = (page_of(address) for address in addresses)
+    rows = [question(ada), question(ben)]
+    assert rows[0] != rows[1]
+    # Both answer; each sees what the other did, and neither is asked about the other's item.
+    for page, key, before in ((ada, "1", 0), (ben, "2", 1)):
+        assert question(page) in rows
+        page.keyboard.press(key)
+        answered(ada, before + 1)
+        answered(ben, before + 1)
+    assert question(ada, "1") != question(ben, "1")
+    table = pyarrow.csv.read_csv(
+        io.BytesIO(ben.request.get(ben.url + "export/labels.csv").body())
+    ).to_pylist()
+    assert [table[row]["label_annotator"] for row in rows] == ["Ada", "Ben"]
+    assert [table[row]["label_answered"] for row in rows] == ["a", "b"]
+    assert [table[rows[0]][f"label_answered_by_{name}"] for name in ("Ada", "Ben")] == ["a", ""]
+
+
+def test_an_export_is_one_download_and_no_other_file(studio, tmp_path, page_of):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", np.concatenate([rng.normal(size=(40, 3)), rng.normal(9, 1, (40, 3))]))
+    page = page_of(studio("x.npy", "--classes", "a,b").address)
+    for key in "12":
+        question(page, None if key == "1" else "0")
+        page.keyboard.press(key)
+    question(page, "1")
+    before, downloads, requests = set(tmp_path.iterdir()), [], []
+    page.on("download", lambda download: downloads.append(download.suggested_filename))
+    page.on("request", lambda request: requests.append(request.url.removeprefix(page.url)))
+    page.locator("#export").click()
+    page.get_by_role("menuitem", name="labels.csv").click()
+    page.get_by_text("labels.csv is in your downloads").wait_for()
+    page.wait_for_timeout(500)
+    assert downloads == ["labels.csv"]
+    assert [url for url in requests if url.startswith("export/")] == ["export/labels.csv"]
+    assert set(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(("width", "height", "n_classes"), [(1280, 800, 16), (1280, 800, 60), (400, 800, 16)])

@@ -1,34 +1,15 @@
 """axe-core finds nothing wrong in any view, light or dark, wide or narrow."""
 
-import os
-from importlib.resources import files
-
 import numpy as np
 import pytest
+from PIL import Image
 
 from driving import SCALE, question, recorded, state_of
 from tablefiles import write_customers
 
-
-@pytest.fixture
-def check():
-    """Run axe-core on a page; fail with the rules that are broken and the elements that break them."""
-    try:
-        script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    except ModuleNotFoundError:
-        reason = "axe-core is not installed: pip install axe-playwright-python"
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
-
-    def run(page, view):
-        page.evaluate(script)
-        found = page.evaluate("async () => (await axe.run(document)).violations")
-        broken = {v["id"]: [node["html"][:160] for node in v["nodes"]] for v in found}
-        assert broken == {}, view
-
-    return run
-
-
-LOOKS = pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+LOOKS = pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")]
+)
 
 
 def look(page_of, address, width, scheme):
@@ -76,6 +57,11 @@ def test_answering(studio, digit_file, digits, page_of, check, width, scheme):
     check(page, "the dialog of a class")
     page.keyboard.press("Escape")
     page.keyboard.press("q")
+    question(page)
+    page.keyboard.press("o")
+    page.get_by_label("Note on this item").wait_for()
+    check(page, "a note")
+    page.keyboard.press("Escape")
     page.locator("#export").click()
     check(page, "the exports")
     page.keyboard.press("Escape")
@@ -118,7 +104,9 @@ def test_rows_and_texts(studio, tmp_path, page_of, check, width, scheme):
     check(page, "the review of rows")
     rng = np.random.default_rng(0)
     words = [["red", "apple", "pear", "plum"], ["bolt", "nut", "screw", "gear"]]
-    lines = ["body,truth", *(f"{' '.join(rng.choice(words[i % 2], 12))},{i % 2}" for i in range(60))]
+    long = {0: 600}  # words; a text that is scrolled
+    texts = (" ".join(rng.choice(words[i % 2], long.get(i % 7, 12))) for i in range(60))
+    lines = ["body,truth", *(f"{text},{i % 2}" for i, text in enumerate(texts))]
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     page = look(page_of, studio("t.csv", "--text", "body").address, width, scheme)
     question(page)
@@ -153,6 +141,51 @@ def test_drawing(studio, flower, page_of, check, width, scheme):
         check(page, view)
     page.locator("#export").click()
     check(page, "the exports")
+
+
+@LOOKS
+def test_a_folder_of_pictures(studio, tmp_path, page_of, check, width, scheme):
+    (tmp_path / "album").mkdir()
+    for name, left in (("a.png", 5), ("b.png", 30)):
+        pixels = np.random.default_rng(left).normal(60, 8, (40, 60, 3))
+        pixels[10:30, left : left + 20] = 200
+        Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(tmp_path / "album" / name)
+    page = look(page_of, studio("album", "--mode", "drawing").address, width, scheme)
+    draw_two_classes(page, [[12, 15], [16, 25]], [[45, 5], [55, 35]], image=0)
+    check(page, "a picture of the folder")
+    page.keyboard.press(".")
+    page.wait_for_function("() => document.querySelector('#workspace').dataset.image === '1'")
+    check(page, "another one, without strokes")
+    page.locator("#export").click()
+    check(page, "the exports of a folder")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    check(page, "the keys")
+
+
+@LOOKS
+def test_a_cube(studio, tmp_path, page_of, check, width, scheme):
+    cube = np.random.default_rng(0).normal(60, 4, (30, 40, 6)).astype(np.float32)
+    cube[8:22, 8:22] = 200
+    np.save(tmp_path / "cube.npy", cube)
+    page = look(page_of, studio("cube.npy", "--mode", "drawing").address, width, scheme)
+    draw_two_classes(page, [[12, 12], [16, 18]], [[30, 5], [35, 25]])
+    check(page, "the bands of a cube")
+    page.get_by_label("Main directions of all bands").check()
+    check(page, "its main directions")
+
+
+def draw_two_classes(page, *lines, **where):
+    """Two classes with a stroke each, and their segmentation."""
+    page.get_by_label("Name of a new class").wait_for()
+    for number, points in enumerate(lines, start=1):
+        actions = [
+            ("class", {"name": f"class {number}"}),
+            ("stroke", {"class": number, "size": 3, "points": points, **where}),
+        ]
+        for kind, body in actions:
+            assert page.request.post(page.url + "actions", data={"kind": kind, "body": body}).ok
+    page.wait_for_function("() => Number(document.querySelector('#workspace').dataset.segmented ?? -1) >= 4")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,4 +1,4 @@
-"""Faults on purpose while commands write: ``make faults``, or ``make faults KILLS=500``.
+"""Faults on purpose while commands write: ``make faults``, or ``make faults TRIALS=100``.
 
 Afterwards every output is the old one or the new one, whole; nothing else is left once the command has run
 again; and that run succeeds. Needs Linux and a C compiler for the faults at chosen changes.
@@ -474,7 +474,12 @@ def compiled_shim(folder: Path) -> Path | None:
 
 
 def run_campaign(
-    trials: int, seed: int, failures: Path, only: list[str] | None = None, state: Path | None = None
+    trials: int,
+    seed: int,
+    failures: Path,
+    only: list[str] | None = None,
+    state: Path | None = None,
+    kinds: list[str] | None = None,
 ) -> Campaign | None:
     """Run about this many trials of each command; None where there is no compiler."""
     with _own_folder() as home:
@@ -489,6 +494,8 @@ def run_campaign(
                 trial = Trial(campaign, command)
                 print(f"{command.name}: {trial.changes} changes, {trial.seconds:.2f} s", flush=True)
                 for fault, share in FAULTS:
+                    if kinds and fault.__name__ not in kinds:
+                        continue
                     fault(trial, rng, max(1, round(share * trials)))
                     if state is not None:
                         campaign.save(state)
@@ -519,13 +526,21 @@ def main() -> int:
         "--trials", type=int, default=20, help="trials of a command with each kind of fault, about"
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--only", nargs="*", help="names of commands")
+    parser.add_argument(
+        "--kinds", nargs="*", choices=[fault.__name__ for fault, _ in FAULTS], help="kinds of faults"
+    )
     parser.add_argument("--failures", type=Path, default=Path("out/faults"))
     parser.add_argument("--state", type=Path, help="a file with the counts")
     arguments = parser.parse_args()
     start = time.time()
     campaign = run_campaign(
-        arguments.trials, arguments.seed, arguments.failures, arguments.only, arguments.state
+        arguments.trials,
+        arguments.seed,
+        arguments.failures,
+        arguments.only,
+        arguments.state,
+        arguments.kinds,
     )
     if campaign is None:
         print("There is no C compiler, or this is not Linux: nothing was run.")

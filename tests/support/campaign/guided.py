@@ -57,6 +57,7 @@ def main() -> int:
     names = [name for name in GUIDED if not arguments.only or name in arguments.only]
     seconds = max(5, round(60 * arguments.minutes / len(names)))
     counts = json.loads(arguments.state.read_text()) if arguments.state and arguments.state.exists() else {}
+    ended: list[str] = []
     for name in names:
         words = [sys.executable, str(HERE / "guided.py"), "--failures", str(arguments.failures)]
         done = subprocess.run(
@@ -70,10 +71,14 @@ def main() -> int:
             flush=True,
         )
         if done.returncode:
+            ended.append(name)
             print(done.stderr[-1500:])
         if arguments.state:
             arguments.state.write_text(json.dumps(counts, indent=1) + "\n")
-    return 0
+    failed = sorted(path.name for path in arguments.failures.glob("*.json"))
+    print(f"failing inputs kept in {arguments.failures}: {len(failed)}; processes ended: {len(ended)}")
+    print("\n".join(f"  {name}" for name in [*failed, *ended]))
+    return 1 if failed or ended else 0
 
 
 def guide(name: str, seconds: str, failures: Path) -> None:
@@ -114,6 +119,7 @@ def guide(name: str, seconds: str, failures: Path) -> None:
         "-rss_limit_mb=4096",
         "-timeout=60",
         "-print_final_stats=1",
+        f"-artifact_prefix={failures}/{name.replace(' ', '-')}-",  # an input that ends the process
     ]
     os.chdir(home)
     atheris.Setup([sys.argv[0], *options, str(corpus)], one)

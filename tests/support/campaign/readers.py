@@ -1,8 +1,10 @@
 """Every reader of a file as a subject."""
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import random
 import tempfile
 import zipfile
@@ -39,7 +41,12 @@ def subjects() -> list[Subject]:
         Subject("table arrow", _mutant(_arrows), partial(_table, "t.arrow"), 4),
         Subject("table npy", npy, partial(_table, "t.npy"), 4),
         Subject("table npz", _npz, partial(_table, "t.npz"), 2),
-        Subject("table gz", _packed, partial(_table, "t.csv.GZ"), 1),
+        *(
+            Subject(f"table {kind.lower()}", partial(_packed, pack), partial(_table, f"t.csv.{kind}"), 1)
+            for kind, pack in _PACKERS.items()
+        ),
+        Subject("table edges", _edges, _run_edges, 1),
+        Subject("table h5ad", _cells, _run_cells, 1, (KeyError,)),
         Subject("table xlsx", _workbook, partial(_table, "t.xlsx"), 0.5),
         Subject("table sqlite", _mutant(_sqlites), partial(_table, "t.sqlite"), 2),
         Subject("table duckdb", _duckdb, partial(_table, "t.duckdb"), 0.3),
@@ -180,9 +187,74 @@ def _npz(rng: random.Random) -> bytes:
     return zipped(rng, members)
 
 
-def _packed(rng: random.Random) -> bytes:
-    data = gzip.compress(csv_table(rng), mtime=0)
+def _zstd(data: bytes) -> bytes:
+    import pyarrow as pa
+
+    return bytes(pa.compress(data, "zstd", asbytes=True))
+
+
+_PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "GZ": partial(gzip.compress, mtime=0),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": _zstd,
+}
+
+
+def _packed(pack: Callable[[bytes], bytes], rng: random.Random) -> bytes:
+    data = pack(csv_table(rng))
     return mutated(rng, data) if rng.random() < 0.7 else data
+
+
+def _edges(rng: random.Random) -> bytes:
+    ends = [(rng.randrange(14), rng.randrange(14)) for _ in range(rng.randrange(30))]
+    odd = rng.choice((0.0, 0.0, 0.1))
+    rows = [[a, b, rng.choice((1, 0.5, 2))][: rng.choice((3, 3, 3, 2)) if odd else 3] for a, b in ends]
+    cells = [[hostile_json(rng) if rng.random() < odd else cell for cell in row] for row in rows]
+    lines = [",".join(str(cell) for cell in row) for row in [["a", "b", "w"], *cells]]
+    data = "\n".join(lines).encode("utf-8", "replace")
+    return mutated(rng, data) if rng.random() < 0.4 else data
+
+
+def _run_edges(data: bytes, folder: Path) -> None:
+    from phaselabel.cli.label import graph_of
+    from phaselabel.cli.main import build_parser
+
+    words = ["label", "t.csv", "--graph", str(put(folder, "edges.csv", data))]
+    graph = graph_of(build_parser().parse_args(words), 14)
+    require(graph.n_vertices == 14, "a vertex for every row")
+    require(np.isfinite(graph.weights.data).all(), "weights are not finite")
+    require(abs(graph.weights - graph.weights.T).max() == 0, "it is not symmetric")
+
+
+def _cells(rng: random.Random) -> bytes:
+    return mutated(rng, _cells_seed())
+
+
+@cache
+def _cells_seed() -> bytes:
+    """A small file of cells; most of its bytes are HDF5's own."""
+    import anndata
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    names = pd.Categorical([("B", "T")[i % 2] if i < 6 else None for i in range(20)])
+    cells = anndata.AnnData(obs=pd.DataFrame({"kind": names}, index=[f"c{i}" for i in range(20)]))
+    cells.obsm["X_pca"] = rng.normal(size=(20, 2)) + 6 * (np.arange(20) % 2)[:, None]
+    with tempfile.TemporaryDirectory() as folder:
+        cells.write_h5ad(Path(folder, "c.h5ad"))
+        return Path(folder, "c.h5ad").read_bytes()
+
+
+def _run_cells(data: bytes, folder: Path) -> None:
+    from phaselabel.cli.cells import _read
+    from phaselabel.estimators.annotate import annotate
+
+    cells = _read(put(folder, "c.h5ad", data))
+    annotate(cells, "kind", n_neighbors=3, evidence=None)
+    found = cells.obs["kind_predicted"]
+    require(len(found) == cells.n_obs, "a label for every cell")
+    require(set(found.dropna()) <= set(cells.obs["kind"].dropna()), "a label that is none")
 
 
 def _workbook(rng: random.Random) -> bytes:

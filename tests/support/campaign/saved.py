@@ -32,7 +32,7 @@ def subjects() -> list[Subject]:
 
 @cache
 def models() -> list[dict[str, bytes]]:
-    """The files of some sound models: with evidence, by the graph alone, of a given graph, binary."""
+    """The files of some sound models: with evidence, by the graph alone, of a graph, binary, of images."""
     import phaselabel as pl
     from phaselabel.estimators.saving import save
 
@@ -55,7 +55,20 @@ def models() -> list[dict[str, bytes]]:
         with tempfile.TemporaryDirectory() as folder:
             save(model, Path(folder, "m"), extra={} if number else {"recipe": [1, 2.5, "a"]})
             out.append({path.name: path.read_bytes() for path in sorted(Path(folder, "m").iterdir())})
+    with tempfile.TemporaryDirectory() as folder:
+        _segmenter().save(Path(folder, "m"))
+        out.append({path.name: path.read_bytes() for path in sorted(Path(folder, "m").iterdir())})
     return out
+
+
+def _segmenter() -> Any:
+    import phaselabel as pl
+
+    pixels = np.random.default_rng(0).integers(0, 60, (8, 10, 3), dtype=np.uint8)
+    pixels[:, 5:] += 150
+    marks = np.zeros((8, 10), int)
+    marks[1:3, 1], marks[5:7, 8] = 1, 2
+    return pl.Segmenter(max_iter=5).fit([pixels], [marks])
 
 
 def _use(path: Path) -> None:
@@ -63,6 +76,9 @@ def _use(path: Path) -> None:
     import phaselabel as pl
 
     model = pl.load(path)
+    if isinstance(model, pl.Segmenter):
+        _use_segmenter(model)
+        return
     n, classes = len(model.transduction_), model.classes_
     if model.affinity == "nearest_neighbors":
         rows = ROWS[:, : model.n_features_in_]
@@ -81,6 +97,13 @@ def _use(path: Path) -> None:
         require(np.allclose(odds.sum(axis=1), 1, atol=1e-6), "probabilities do not add up to 1")
         model.explain(0)
     require(len(model.confidence_) == n, "a confidence for every row")
+
+
+def _use_segmenter(model: Any) -> None:
+    found = model.segment(np.arange(6 * 7 * 3, dtype=np.uint8).reshape(6, 7, 3))
+    require(found.labels.shape == (6, 7), "a class for every pixel")
+    require(set(np.unique(found.labels).tolist()) <= {0, *model.classes_}, "a class that is none")
+    require(np.isfinite(found.confidence).all(), "a confidence that is none")
 
 
 def _folder_of(files: dict[str, bytes], folder: Path) -> Path:

@@ -1,7 +1,7 @@
 """Counts of a campaign in, the tables of docs/campaign.md out.
 
 ``python tests/support/campaign/summary.py --fuzz FILE --faults FILE``: the files that the
-campaigns wrote with ``--state``.
+campaigns wrote with ``--state``. ``--add`` adds them to the counts that the page has.
 """
 
 import argparse
@@ -23,8 +23,14 @@ GROUPS = {
 }
 
 
+#: The columns of the table of inputs.
+COLUMNS = ("inputs", "accepted", "refused", "failed")
+
+
 def group_of(name: str) -> str:
-    """The group of a subject."""
+    """The group of a subject; that of a group is itself."""
+    if name in GROUPS:
+        return name
     return next((g for g, starts in GROUPS.items() if name.startswith(starts)), "functions and classes")
 
 
@@ -45,7 +51,7 @@ def fuzz_table(counts: dict[str, Counter[str]]) -> str:
 
 
 def _row(name: str, count: Counter[str]) -> str:
-    cells = (count[key] for key in ("inputs", "accepted", "refused", "failed"))
+    cells = (count[key] for key in COLUMNS)
     return f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + " |"
 
 
@@ -60,20 +66,35 @@ def fault_table(counts: dict[str, int]) -> str:
     return "\n".join(lines)
 
 
+def on_page(page: str) -> tuple[dict[str, Counter[str]], Counter[str]]:
+    """The counts that a page has: inputs by group, faults by command and fault."""
+    inputs = {name: Counter(dict(zip(COLUMNS, cells))) for name, cells in _rows(page, "inputs")[1]}
+    commands, rows = _rows(page, "faults")
+    faults = {f"{command}: {name}": n for name, cells in rows for command, n in zip(commands, cells)}
+    return {name: count for name, count in inputs.items() if name in GROUPS}, Counter(faults)
+
+
+def _rows(page: str, name: str) -> tuple[list[str], list[tuple[str, list[int]]]]:
+    """The heads of the columns of a table, and its rows: their names and their numbers."""
+    text = page.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
+    head, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in text.strip().split("\n"))
+    return head[1:], [(row[0], [int(cell.replace(",", "")) for cell in row[1:]]) for row in rows]
+
+
 def main() -> None:
     """Write the tables into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fuzz", type=Path, nargs="+", required=True)
+    parser.add_argument("--fuzz", type=Path, nargs="*", default=[])
     parser.add_argument("--faults", type=Path, nargs="*", default=[])
+    parser.add_argument("--add", action="store_true", help="add to the counts that the page has")
     arguments = parser.parse_args()
-    counts: dict[str, Counter[str]] = {}
+    page = PAGE.read_text(encoding="utf-8")
+    counts, faults = on_page(page) if arguments.add else ({}, Counter())
     for path in arguments.fuzz:
         for name, count in json.loads(path.read_text())["counts"].items():
             counts.setdefault(name, Counter()).update(count)
-    faults: Counter[str] = Counter()
     for path in arguments.faults:
         faults.update(json.loads(path.read_text())["counts"])
-    page = PAGE.read_text(encoding="utf-8")
     for name, text in {"inputs": fuzz_table(counts), "faults": fault_table(faults)}.items():
         mark = re.compile(rf"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)
         page = mark.sub(lambda _, name=name, text=text: f"<!-- {name} -->\n{text}\n<!-- /{name} -->", page)

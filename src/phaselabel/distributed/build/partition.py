@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -96,6 +97,15 @@ class Partition:
         ends = np.cumsum(self.counts[:, : cell + 1], axis=1)[:, -1]
         sizes = self.counts[:, cell]
         return [(int(t), slice(int(ends[t] - sizes[t]), int(ends[t]))) for t in np.flatnonzero(sizes)]
+
+    def by_chunk(self, rows: NDArray[np.integer[Any]]) -> list[tuple[int, NDArray[np.int64]]]:
+        """Rows, which are in order, by chunk, counted from its first row."""
+        cuts = np.searchsorted(rows, self.first_rows)
+        return [
+            (chunk, rows[a:b] - self.first_rows[chunk])
+            for chunk, (a, b) in enumerate(pairwise(cuts))
+            if b > a
+        ]
 
     def ids_in(self, chunk: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The ids of some rows of a chunk, counted from its first row."""

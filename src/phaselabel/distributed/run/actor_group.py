@@ -21,6 +21,9 @@ Result = TypeVar("Result")
 #: Seconds without an answer after which the worker of a block is looked at.
 ANSWER_SECONDS = 2.0
 
+#: Seconds without an answer after which the log names a block as slow.
+SLOW_SECONDS = 30.0
+
 #: Seconds to wait for the answer to a ping, or to an interrupt.
 PING_SECONDS = 10.0
 
@@ -97,13 +100,17 @@ class ActorGroup:
         ``each`` holds the arguments of every block; ``shared`` come after them.
         """
         calls: dict[int, Any] = {}
+        tell_at = monotonic() + SLOW_SECONDS
         try:
             for number, actor in sorted(self._actors.items()):
                 calls[number] = getattr(actor, method)(*(each[number] if each else ()), *shared)
             while True:
-                unfinished = [call for call in calls.values() if not _is_answered(call)]
+                unfinished = [number for number, call in calls.items() if not _is_answered(call)]
                 if not unfinished:
                     return [call.result() for _, call in sorted(calls.items())]
+                if monotonic() > tell_at:
+                    tell_at += SLOW_SECONDS
+                    log.info("Waiting for %r of %s.", method, self._named(unfinished))
         except (OSError, RuntimeError, KeyError) as error:
             if not self._unresponsive():
                 raise
@@ -172,8 +179,13 @@ class ActorGroup:
             )  # fmt: skip
         for number in numbers:
             self._actors[number] = self._wait_for_block(number)
+        log.info("%s of %d: %s.", self._kind.__name__, len(self._actors), self._named(numbers))
         addresses = {number: (self._addresses[number], self._futures[number].key) for number in self._actors}
         self.call("connect", addresses)
+
+    def _named(self, numbers: Collection[int]) -> str:
+        """Some blocks, each with the address of its worker."""
+        return ", ".join(f"block {number} on {self._addresses[number]}" for number in numbers)
 
     def _wait_for_block(self, number: int) -> Any:
         """The actor of a block, once it has loaded its arrays; its worker may be lost before."""

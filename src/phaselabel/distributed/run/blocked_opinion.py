@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -161,25 +160,15 @@ def _sample(n_rows: int, known: NDArray[np.int64]) -> NDArray[np.int64]:
     return rng.permutation(drawn)[:SIZE_SAMPLE]
 
 
-def _by_chunk(partition: Partition, rows: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
-    """Rows, which are in order, by chunk, counted from its first row."""
-    cuts = np.searchsorted(rows, partition.first_rows)
-    return [
-        (chunk, rows[a:b] - partition.first_rows[chunk])
-        for chunk, (a, b) in enumerate(pairwise(cuts))
-        if b > a
-    ]
-
-
 def ids_of(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """The ids of some rows, given in order."""
-    calls = [(partition, chunk, here) for chunk, here in _by_chunk(partition, rows)]
+    calls = [(partition, chunk, here) for chunk, here in partition.by_chunk(rows)]
     return np.concatenate(tasks.run("labels", Partition.ids_in, calls))
 
 
 def rows_at(tasks: Tasks, partition: Partition, rows: NDArray[np.int64]) -> Any:
     """The features of some rows, given in order."""
-    calls = [(partition, chunk, here) for chunk, here in _by_chunk(partition, rows)]
+    calls = [(partition, chunk, here) for chunk, here in partition.by_chunk(rows)]
     return stacked(tasks.run("rows", _read_rows, calls))
 
 
@@ -200,7 +189,7 @@ def _survey_rows(partition: Partition, columns: NDArray[np.intp] | None) -> Surv
     n = partition.n_rows
 
     def every(step: int) -> Any:
-        listed = _by_chunk(partition, np.arange(0, n, step))
+        listed = partition.by_chunk(np.arange(0, n, step))
         return stacked([_read_rows(partition, chunk, here) for chunk, here in listed])
 
     with threadpool_limits(1, user_api="blas"):

@@ -99,6 +99,7 @@ class CheckpointedRows:
         if facts is not None:
             self._continue_from(facts)
         self._resumed_at = self._checkpoint
+        log.info("The flow %r starts at sweep %d in %d blocks.", name, self._checkpoint, partition.n_blocks)
         self._with_recovery(self._restart)
 
     # -- what a descent calls
@@ -194,7 +195,10 @@ class CheckpointedRows:
 
     def _recover(self) -> None:
         self._rows.actors.replace_lost()
-        log.info("The flow %r returns to sweep %d.", self._name, self._checkpoint)
+        log.info(
+            "The flow %r returns to sweep %d, with all %d blocks.",
+            self._name, self._checkpoint, self._partition.n_blocks,
+        )  # fmt: skip
         self._restart()
         for method, arguments in self._calls:
             getattr(self._rows, method)(*arguments)
@@ -233,15 +237,18 @@ class CheckpointedRows:
         self._tallies = {int(sweep): tally for sweep, tally in facts["tallies"].items()}
         self._sizes = {int(sweep): sizes for sweep, sizes in facts["sizes"].items()}
         self._held = facts["held"]
-        log.info("The flow %r continues from sweep %d.", self._name, self._checkpoint)
 
     def _send_event(self) -> None:
         """Show the energy and the cost of the last look: as an event, and as a task of the task stream."""
         tally, cost = self._tallies[self.n_iter], self._rows.rounds[-1]
         energy = sum(value for name, value in tally.items() if name not in COUNTS)
         event = {"flow": self._name, "sweep": self.n_iter, "energy": energy, "changed": int(tally["changed"])}
-        log.debug("Flow %r, sweep %d: energy %.6g, %d changed.", *event.values())
-        cost = {name: cost[name] for name in ("seconds", "computing", "bytes")}
+        log.info(
+            "Flow %r, sweep %d in %d blocks: energy %.6g, %d changed; block %d was the slowest, %.2g s.",
+            self._name, self.n_iter, self._partition.n_blocks, energy, event["changed"], cost["slowest"],
+            cost["computing"],
+        )  # fmt: skip
+        cost = {name: cost[name] for name in ("seconds", "computing", "bytes", "slowest")}
         actors = self._rows.actors
         # The dashboard's page of events draws the topic "all", by action.
         actors.client.log_event([EVENTS, "all"], event | cost | {"action": f"phaselabel {self._name}"})

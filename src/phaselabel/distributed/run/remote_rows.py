@@ -20,7 +20,7 @@ ROUND_LENGTHS = (1, 2, 3, 5)
 #: "auto" takes the shortest round in which the exchange costs less than this share of the sweeps' time.
 EXCHANGE_SHARE = 0.2
 
-#: Seconds, sweeps and bytes of one round.
+#: Seconds, sweeps and bytes of one round, and its slowest block.
 Round = dict[str, float]
 
 
@@ -44,7 +44,8 @@ class RemoteRows:
     n_iter : int
         The number of sweeps that the blocks have made.
     rounds : list of dict
-        The cost of every round: ``sweep``, ``sweeps``, ``seconds``, ``computing`` and ``bytes``.
+        The cost of every round: ``sweep``, ``sweeps``, ``seconds``, ``computing`` and ``bytes``; ``slowest``
+        is the block that computed longest.
     is_decided : bool
         Whether the length of a round is fixed.
     """
@@ -145,6 +146,7 @@ class RemoteRows:
                 "sweeps": sweeps,
                 "seconds": perf_counter() - start,
                 "computing": max(part["seconds"] for part in parts),
+                "slowest": max(range(len(parts)), key=lambda number: parts[number]["seconds"]),
                 "bytes": sum(part["bytes"] for part in parts),
             }
         )

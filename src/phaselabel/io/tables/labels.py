@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from functools import partial
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -324,7 +325,7 @@ def _column_for(source: Table, name: str, n_rows: int, table: Table) -> pa.Array
     if shared and "row" not in source.names and (name in names or len(names) == 2):
         raise ValueError(
             f"{source.path.name} has the column {shared[0]!r} of the table too; join the labels by it with "
-            f"--id {shared[0]}, or keep the labels alone."
+            f"--id {quote(shared[0])}, or keep the labels alone."
         )
     if name not in names and len(names) != 1:
         raise ValueError(

@@ -89,7 +89,7 @@ def recoded(path: Path, encoding: str) -> PlainCopy:
     def write(target: BinaryIO) -> None:
         try:
             with path.open(encoding=encoding, newline="") as source:
-                target.write(codecs.BOM_UTF8 + source.read(1).removeprefix("\ufeff").encode())
+                target.write(codecs.BOM_UTF8)
                 while block := source.read(1 << 20):
                     target.write(block.encode())
         except UnicodeError:

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, chain
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ OTHER_MARK = "--decimal , (or .) reads them"
 ODD_CELLS = "odd cells"
 #: Why a column is left out that the user does not want.
 DROPPED = "--drop names it"
+#: How a column is used that is left out by default; --features names all columns that are used.
+AMONG = "name it among --features to use it"
 
 
 @dataclass
@@ -423,15 +426,15 @@ def _role(
         return "text", ""
     if date:
         if kind != "date":
-            raise ValueError(
-                f"Column {name!r} is not a date as ISO 8601 writes them (2024-12-31); it is a {kind}."
-            )
+            raise ValueError(f"Column {name!r} is not a date like 2024-12-31 or 31.12.2024; it is a {kind}.")
         return "date", ""
     if asked and kind == "text" and column.odd:
         words = _not_numbers(column)
         raise ValueError(f"{words[0].upper()}{words[1:]}.")
     if asked and kind in ("date", "text"):
-        raise ValueError(f"Column {name!r} is a {kind}, not a number; pass --{kind} {name} to use it as one.")
+        raise ValueError(
+            f"Column {name!r} is a {kind}, not a number; pass --{kind} {quote(name)} to use it as one."
+        )
     if asked and kind == "comma":
         raise ValueError(f"Column {name!r} holds numbers with another decimal mark; {OTHER_MARK}.")
     if asked and kind in ("nested", "empty"):
@@ -442,9 +445,9 @@ def _role(
         return "", "not among --features"
     reasons = {
         "text": _unread(column),
-        "date": f"a date; --date {name} uses it",
-        "counter": f"numbers the rows; --features {name} uses it",
-        "key": f"{column.reason}, which say nothing of the row; --features {name} uses it",
+        "date": f"a date; --date {quote(name)} uses it",
+        "counter": f"numbers the rows; {AMONG}",
+        "key": f"{column.reason}, which say nothing of the row; {AMONG}",
         "comma": f"numbers with another decimal mark; {OTHER_MARK}",
         "constant": "the same everywhere",
         "empty": "empty",
@@ -458,9 +461,8 @@ def _unread(column: Column) -> str:
     if column.odd:
         return "numbers, but for some cells; --impute median counts these as missing"
     named = f"{column.reason}, which say nothing of the row" if column.reason else ""
-    return (
-        f"{named or f'free text, more than {MOST_CATEGORIES} different values'}; --text {column.name} uses it"
-    )
+    reason = named or f"free text, more than {MOST_CATEGORIES} different values"
+    return f"{reason}; --text {quote(column.name)} uses it"
 
 
 def odd_cells(columns: Mapping[str, Column], recipe: Recipe) -> Iterator[str]:
@@ -487,7 +489,8 @@ def _not_numbers(column: Column) -> str:
     """That a column which is nearly numbers is not used as numbers, and what can be done."""
     return (
         f"column {column.name!r} is not used as numbers: {column.odd}; correct such cells, count them as "
-        f"missing and fill them with --impute median, or leave the column out with --drop {column.name}"
+        "missing and fill them with --impute median, or leave the column out with --drop "
+        f"{quote(column.name)}"
     )
 
 
@@ -545,8 +548,8 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
         else:
             how = f"embedded by {recipe.embed}" if recipe.embed else "words counted (TF-IDF)"
             yield "text", f"{how}, cosine: {listed(names, most)}"
-    gaps = {n: columns[n].missing for n, r in recipe.roles.items() if columns[n].missing and r != "text"}
-    if gaps:
+    gaps = {name: _gaps(columns[name], recipe) for name, role in recipe.roles.items() if role != "text"}
+    if any(gaps.values()):
         unfilled = "numbers not filled, " if _unfilled(columns, recipe) else ""
         how = f"numbers filled with the {recipe.impute}, " if recipe.impute else unfilled
         n = sum(gaps.values())
@@ -556,6 +559,11 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
     for name, reason in recipe.left_out.items():
         if name not in columns or not columns[name].reason or reason == DROPPED:
             yield "left out", f"{name}: {reason}"
+
+
+def _gaps(column: Column, recipe: Recipe) -> int:
+    """The missing cells of a column, those that count as missing among them."""
+    return column.missing + (column.n_odd if recipe.written.get(column.name) == ODD_CELLS else 0)
 
 
 def _said(role: str, how: str) -> str:

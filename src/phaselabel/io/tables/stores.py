@@ -147,6 +147,11 @@ def _from_sqlite(path: Path, wanted: str | None) -> StoredTable:
                 raise TooLargeError(f"{path.name} holds far more than its size; export the table as CSV.")
     except (sqlite3.Error, UnicodeError) as error:
         raise ValueError(f"{path.name} is damaged ({error}); take another copy.") from None
+    except MemoryError:  # SQLite also runs out of it on small files that are damaged
+        raise ValueError(
+            f"{path.name} is damaged, or needs more memory than there is; take another copy, or export the "
+            "table as CSV."
+        ) from None
     finally:
         connection.close()
     columns = zip(*rows) if rows else ([] for _ in names)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
@@ -37,6 +37,15 @@ class Table(ABC):
     @abstractmethod
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows in order; all columns, or those named."""
+
+    def batches_with(
+        self, rows: Collection[int], columns: Sequence[str]
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The batches in which some rows are, and maybe others, each with the number of its first row."""
+        start = 0
+        for batch in self.batches(columns):
+            yield start, batch
+            start += batch.num_rows
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One whole column."""

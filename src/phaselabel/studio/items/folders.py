@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.photo_features import photo_features, words_for
+from phaselabel.segmentation.photo_features import left_out, photo_features, words_for
 from phaselabel.segmentation.pictures import as_seen, import_pillow, open_picture
 from phaselabel.studio.items.source import NO_LABEL, Items, png
 
@@ -83,9 +83,7 @@ class FolderItems(Items):
         order = [n for n in earlier if n in present] + [n for n in listed if n not in known]
         rows, readable, refused = photo_features([path / name for name in order], embed, bar)
         if refused:
-            n = len(refused)
-            left_out = "1 file can't be read and is" if n == 1 else f"{n} files can't be read and are"
-            self.notes.append(f"{left_out} left out: {refused[0].rstrip('.')}.")
+            self.notes.append(left_out(refused))
         return [order[k] for k in readable], rows
 
     def _note_changes(self, before: set[str], now: set[str]) -> None:

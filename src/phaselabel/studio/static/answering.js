@@ -91,7 +91,7 @@ export function open(root, first) {
       ),
     ),
   );
-  const answers = el("div", { class: "answers", role: "group", "aria-label": "Answers" });
+  const answers = el("div", { class: "answers scrolls", role: "group", "aria-label": "Answers" });
   const nameField = el("input", {
     type: "text",
     maxLength: 60,
@@ -312,7 +312,7 @@ export function open(root, first) {
         style: { borderColor: c.color },
       },
       el("span", { class: "dot", style: classColours(c) }, keyOf(k)),
-      c.name,
+      el("span", { class: "name" }, c.name),
     );
   }
 

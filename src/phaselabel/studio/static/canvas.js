@@ -72,12 +72,14 @@ export function makeCanvas(model) {
     fitted = false;
     draw();
   }
+  // Move the picture as little as possible, so that a place is in sight and not under the buttons.
   function bringIntoView(point, margin = 30) {
     const box = canvas.getBoundingClientRect();
+    const bottom = box.bottom - zoomButtons.getBoundingClientRect().top + margin;
     const [x, y] = toScreen(point);
-    if (x < margin || y < margin || x > box.width - margin || y > box.height - margin) {
-      pan(box.width / 2 - x, box.height / 2 - y);
-    }
+    const dx = Math.min(Math.max(x, margin), box.width - margin) - x;
+    const dy = Math.min(Math.max(y, margin), box.height - bottom) - y;
+    if (dx || dy) pan(dx, dy);
   }
 
   // -- painting

@@ -3,7 +3,7 @@ import { el, percent, textColour } from "./dom.js";
 
 // `actions` has choose(id), change(class, changes), remove(class) and draw().
 export function makeClassList(model, actions) {
-  const node = el("ul", { class: "classes", "aria-label": "Classes" });
+  const node = el("ul", { class: "classes scrolls", "aria-label": "Classes" });
   const tip = el("p", { class: "tip" });
 
   function classEntry(c, k) {

@@ -145,7 +145,7 @@ export function open(root, first) {
       el("div", { class: "tools" }, toolButtons),
       el("label", { class: "size" }, "Size", sizeField, sizeText),
     ),
-    section("View", options.node, el("div", { class: "row" }, strokesLabel, hintButton)),
+    section("View", options.node, el("div", { class: "row options" }, strokesLabel, hintButton)),
     fileField,
   );
   root.replaceChildren(el("div", { class: "drawing" }, view.stage, panel));

@@ -15,7 +15,7 @@ function gauge({ mean, low, high }) {
 function accuracyFigure(accuracy) {
   if (!accuracy?.conclusive) {
     const early = el("strong", { id: "accuracy", class: "early" }, "too early to tell");
-    return [early, el("span", {}, "how many labels are right"), accuracy ? gauge(accuracy) : null];
+    return [early, el("span", {}, "how many labels are right")];
   }
   const interval = `${percent(accuracy.low).replace(" %", "")} to ${percent(accuracy.high)}`;
   return [
@@ -44,7 +44,7 @@ function sizeBar(c, most, edit) {
 // `edit` is called with the class whose name was pressed.
 export function makeFigures(edit) {
   const counts = el("div", { class: "numbers" });
-  const sizes = el("ul", { class: "sizes", "aria-label": "Class sizes" });
+  const sizes = el("ul", { class: "sizes scrolls", "aria-label": "Class sizes" });
 
   function show(state) {
     counts.replaceChildren(

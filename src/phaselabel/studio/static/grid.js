@@ -9,6 +9,9 @@ const MIN_TILE = 44;
 const TILE_STEP = 4;
 const GAP = 8;
 
+// Texts have as many lines as leave two rows in sight, of these numbers; the style sheet has the same.
+const LINES = ["6", "4", "3"];
+
 // Choose the largest tiles with which all of them are in sight.
 function fitTiles(tiles) {
   const { clientWidth, clientHeight, children } = tiles;
@@ -19,6 +22,18 @@ function fitTiles(tiles) {
   let side = MAX_TILE;
   while (side > MIN_TILE && !fits(side)) side -= TILE_STEP;
   tiles.style.gridTemplateColumns = `repeat(auto-fit, ${side}px)`;
+}
+
+// Choose the most lines with which a second row of texts is wholly in sight.
+function fitLines(tiles) {
+  const all = [...tiles.children];
+  for (const tile of all) tile.hidden = false;
+  for (const lines of LINES) {
+    tiles.dataset.lines = lines;
+    const tops = [...new Set(all.map((tile) => tile.offsetTop))];
+    const second = all.filter((tile) => tile.offsetTop === tops[1]);
+    if (second.every((t) => t.offsetTop - tiles.offsetTop + t.offsetHeight <= tiles.clientHeight)) return;
+  }
 }
 
 // Leave out the rows that are not wholly in sight, except the first: nobody should answer about the unseen.
@@ -71,6 +86,7 @@ export function makeGrid(context) {
     );
     const fit = () => {
       if (items[0]?.item.kind === "image") fitTiles(tiles);
+      if (items[0]?.item.kind === "text") fitLines(tiles);
       leaveOutUnseen(tiles);
       const n = seen().length;
       number.textContent = n > 1 ? `Are these ${n} all ` : "Is this ";

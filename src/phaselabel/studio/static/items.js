@@ -9,10 +9,11 @@ export const pictureOf = (item) => `data/item?row=${item.row}`;
 
 // `onShown` is called when the item is on the screen, or known not to be shown.
 export function itemView(item, large = false, onShown = () => {}) {
-  const size = large ? " large" : "";
+  const size = large ? " large scrolls" : "";
+  const focusable = large ? { tabindex: "0" } : {}; // keys scroll it
   if (item.kind === "image") {
     const image = el("img", {
-      class: `shown${size}`,
+      class: large ? "shown large" : "shown",
       src: pictureOf(item),
       alt: item.caption,
       draggable: false,
@@ -31,12 +32,12 @@ export function itemView(item, large = false, onShown = () => {}) {
   }
   if (item.kind === "text") {
     const length = item.text.length <= SHORT_TEXT ? " short" : "";
-    return el("p", { class: `text${size}${length}` }, large ? markedText(item) : item.text);
+    return el("p", { class: `text${size}${length}`, ...focusable }, large ? markedText(item) : item.text);
   }
   const fields = large ? item.fields : item.fields.slice(0, SMALL_FIELDS);
   return el(
     "dl",
-    { class: `fields${size}` },
+    { class: `fields${size}`, ...focusable },
     fields.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
   );
 }

@@ -10,7 +10,7 @@ export function makeReview(context) {
     const { classOf } = context;
     const sure = q.confidence === null ? "" : `${percent(q.confidence)} sure`;
     if (!q.known) return el("span", { class: "verdict" }, chip(classOf(q.guess)), sure);
-    const rival = q.rival ? ["neighbours:", chip(classOf(q.rival))] : "";
+    const rival = q.rival ? el("span", { class: "rival" }, "neighbours:", chip(classOf(q.rival))) : "";
     return el("span", { class: "verdict" }, chip(classOf(q.known)), rival);
   }
 

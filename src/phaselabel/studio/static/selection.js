@@ -45,12 +45,16 @@ export function makeSelection(context) {
       el("h2", {}, `${count(rows.length)} items ${where}`, closeButton),
       el("div", { class: "tiles small" }, items.map(tile)),
       rows.length > items.length ? el("p", { class: "tip" }, some) : "",
+      el("p", { class: "tip" }, "Label all that have no answer:"),
       el(
         "div",
-        { class: "row wrap" },
-        el("small", {}, "Label all that have no answer:"),
+        { class: "row wrap scrolls" },
         context.state.classes.map((c) =>
-          el("button", { class: "chip", style: classColours(c), onclick: () => label(c) }, c.name),
+          el(
+            "button",
+            { class: "chip", title: c.name, style: classColours(c), onclick: () => label(c) },
+            c.name,
+          ),
         ),
       ),
     );

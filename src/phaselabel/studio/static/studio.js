@@ -61,13 +61,13 @@ function setUpMenu(workspace, state) {
 
 function setUpKeys(workspace) {
   for (const [key, meaning] of Object.entries({ ...workspace.keys, ...SHARED_KEYS })) {
-    const caps = key.split(" ").map((k) => el("kbd", {}, k));
-    find("#keylist").append(el("dt", {}, ...caps), el("dd", {}, meaning));
+    const caps = key.split(" ").map((k) => (k === "…" ? "… " : el("kbd", {}, k)));
+    find("#keylist").append(el("div", {}, el("dt", {}, ...caps), el("dd", {}, meaning)));
   }
   const commands = {
     t: () => find("#theme").click(),
     x: () => openMenu(find("#exports").hidden),
-    "?": () => find("#keys").showModal(),
+    "?": openKeys,
   };
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
@@ -86,6 +86,12 @@ function setUpKeys(workspace) {
   });
 }
 
+// From the top: the button that gets the focus is at the end.
+function openKeys() {
+  find("#keys").showModal();
+  find("#keys").scrollTop = 0;
+}
+
 function historyAction(event, key) {
   if (key === "z") return event.shiftKey ? "redo" : "undo";
   return key === "y" && event.ctrlKey ? "redo" : null;
@@ -97,7 +103,7 @@ function setUpHeader(workspace, state) {
   find("#undo").onclick = () => workspace.act("undo");
   find("#redo").onclick = () => workspace.act("redo");
   find("#theme").onclick = () => setTheme(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]);
-  find("#help").onclick = () => find("#keys").showModal();
+  find("#help").onclick = openKeys;
 }
 
 async function start() {

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from phaselabel.cli.segment_many import found_images, output_names
+from phaselabel.cli.pictures import found_images, output_names
 
 
 def test_images_are_found_once_and_in_order(tmp_path):
