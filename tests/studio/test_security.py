@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from driving import PATIENCE
 from phaselabel.studio.security import MAX_BODY, RequestFilter
 
 
@@ -30,7 +31,7 @@ def small_studio(tmp_path_factory):
 
 
 def request(studio, path, method="GET", body=None, token=None, **headers):
-    connection = http.client.HTTPConnection(studio.host, timeout=30)
+    connection = http.client.HTTPConnection(studio.host, timeout=PATIENCE / 1000)
     token = studio.token if token is None else token
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, f"/{token}/{path}", body, headers)
@@ -107,7 +108,7 @@ def test_a_path_in_a_name_is_refused(small_studio, path):
 def raw(studio, head, pieces=()):
     """Send a head and then pieces until the server has had enough; what it answered."""
     host, port = studio.host.split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as line:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE / 1000) as line:
         line.sendall(head.encode())
         sent = 0
         try:

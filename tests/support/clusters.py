@@ -1,5 +1,6 @@
 """A cluster of processes on this machine, and points of several classes to label on it."""
 
+import os
 import subprocess
 import sys
 
@@ -7,6 +8,10 @@ import numpy as np
 import pytest
 
 from processes import start_method
+
+# A machine that stands still for half a minute must not end a cluster. Dask reads this in every process.
+os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"] = "300s"
+os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP"] = "300s"
 
 WARM = """
 import numpy as np, phaselabel as pl

@@ -337,7 +337,8 @@ def test_a_stroke_on_one_picture_segments_the_next_one(studio, tmp_path, page_of
     page.locator("#title").hover()
     before, held = page.evaluate(shown), []
     page.route("**/data/picture?image=0*", lambda route: held.append(route))
-    page.keyboard.press(",")
+    with page.expect_request("**/data/picture?image=0*"):
+        page.keyboard.press(",")
     page.wait_for_function("() => document.querySelector('.album select').value === '0'")
     page.keyboard.press(".")
     page.wait_for_function("now => document.querySelector('.stage canvas').toDataURL() === now", arg=before)

@@ -46,6 +46,7 @@ async function work() {
   for (let attempt = 0; queue.length;) {
     const [action] = queue;
     const outcome = await deliver(action);
+    if (queue[0] !== action) continue; // another page has taken it over
     if (outcome.retry) {
       problem = outcome.error;
       show();
@@ -151,6 +152,17 @@ function store() {
   if (problem && actions.length) localStorage.setItem(storageKey, JSON.stringify(actions));
   else localStorage.removeItem(storageKey);
 }
+
+// Another page has taken what this one had stored, to save it or to discard it. What this page still said of it, or
+// stored once more, would not be so.
+window.addEventListener("storage", ({ key, newValue }) => {
+  if (!storageKey || key !== storageKey || newValue !== null) return;
+  queue.length = 0;
+  problem = null;
+  offer = { text: "Another page has taken over what was not saved here. Close this one.", buttons: {} };
+  wakeUp();
+  show();
+});
 
 // Offer the actions that other pages of this project could not save.
 export function recover(project, onSaved) {
