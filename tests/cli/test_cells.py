@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
+import phaselabel.estimators.annotate
 from phaselabel.cli import main
 
 anndata = pytest.importorskip("anndata")
@@ -54,13 +55,40 @@ def test_cells_without_a_label_are_counted(path, capsys):
     assert "nan" not in said
 
 
+def test_evidence_metric_and_sizes_are_those_of_the_options(path, tmp_path, monkeypatch):
+    asked = {}
+
+    def annotate(adata, key, **options):
+        asked.update(options)
+        return real(adata, key, **options)
+
+    real = phaselabel.estimators.annotate.annotate
+    monkeypatch.setattr(phaselabel.estimators.annotate, "annotate", annotate)
+    opinion = np.tile([0.25, 0.75], (60, 1))
+    pd.DataFrame(opinion, columns=["T", "B"]).to_csv(tmp_path / "q.csv", index=False)
+    words = ["--metric", "cosine", "--class-sizes", "T=0.4,B=0.6", "--evidence", str(tmp_path / "q.csv")]
+    assert main(["label", str(path), "--label", "cell_type", *words]) == 0
+    assert (asked["metric"], asked["class_sizes"]) == ("cosine", {"T": 0.4, "B": 0.6})
+    np.testing.assert_array_equal(asked["evidence"], opinion[:, ::-1])  # in the order of the classes: B, T
+    assert main(["label", str(path), "--label", "cell_type", "--force", "--evidence", "none"]) == 0
+    assert asked["evidence"] is None
+
+
+def test_use_is_for_cells(customers, capsys):
+    assert main(["label", str(customers[0]), "--label", "segment", "--use", "X_pca"]) == 1
+    assert "--use names parts of an .h5ad file" in capsys.readouterr().err
+
+
 def test_what_is_wrong_is_said(path, capsys):
     for words, sentence in (
         ([], "Name it with --label"),
         (["--label", "cell_type", "--use", "X_umap"], "no 'X_umap'"),
         (["--label", "cell_type", "--use", "obsp/connectivities"], "has no 'connectivities'"),
         (["--label", "cell_type", "--out", "o.parquet"], "must end in .h5ad"),
-        (["--label", "cell_type", "--report", "r.html"], "are for tables"),
+        (["--label", "cell_type", "--report", "r.html", "--missing-labels"], ": --missing-labels, --report."),
+        (["--label", "cell_type", "--graph", "edges.csv"], "with --use obsp/NAME"),
+        (["--label", "cell_type", "--class-sizes", "B=1"], "['T'] is missing"),
+        (["--label", "cell_type", "--metric", "nearby"], "metric must be one of"),
     ):
         assert main(["label", str(path), *words]) == 1
         assert sentence in capsys.readouterr().err

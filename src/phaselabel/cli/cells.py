@@ -5,9 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from phaselabel.cli.console import Console, refuse_clashes
+from phaselabel.cli.method import class_sizes_of, evidence_of
 
 #: How a graph in ``obsp`` is named with ``--use``.
 GRAPH = "obsp/"
+
+#: Options of ``phaselabel label`` that mean nothing here.
+FOR_TABLES = (
+    "labels", "id", "missing_labels", "clean_labels", "features", "drop", "text", "embed", "date", "scale",
+    "impute", "model_columns", "graph", "report", "model", "checkpoint", "resume",
+)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,10 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--out {out} must end in .h5ad (everything) or .csv (the columns of the cells).")
     if arguments.label is None:
         raise ValueError(f"Which column of obs has the labels? Name it with --label (in {source.name}).")
-    if arguments.report or arguments.model or arguments.text or arguments.embed is not None:
-        raise ValueError(
-            "--report, --model, --text and --embed are for tables; leave them out for .h5ad files."
-        )
+    _refuse_table_options(arguments)
     graphs = [name.removeprefix(GRAPH) for name in arguments.use if name.startswith(GRAPH)]
     rows = [name for name in arguments.use if not name.startswith(GRAPH)]
     if len(graphs) > 1 or len(rows) > 1:
@@ -68,16 +72,31 @@ def run(arguments: argparse.Namespace) -> None:
         console.finish(out=str(out), cells=adata.n_obs, predicted=counts, **done)
 
 
+def _refuse_table_options(arguments: argparse.Namespace) -> None:
+    given = {name: getattr(arguments, name) for name in FOR_TABLES}
+    # --missing-labels without a list is an empty one.
+    named = [
+        name for name, value in given.items() if value or (name == "missing_labels" and value is not None)
+    ]
+    if named:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in named)
+        instead = "; name a graph of the file with --use obsp/NAME" if "graph" in named else ""
+        raise ValueError(f"Options for tables, not for .h5ad files: {options}. Leave them out{instead}.")
+
+
 def _annotated(
     adata: Any, arguments: argparse.Namespace, rows: str | None, graph: str | None
 ) -> dict[str, Any]:
-    from phaselabel.estimators.annotate import UNLABELED, annotate
+    from phaselabel.estimators.annotate import UNLABELED, annotate, labels_of
 
+    unlabeled = [*UNLABELED, *(arguments.unlabeled or ())]
+    labels = labels_of(adata, arguments.label, unlabeled, required=True)
+    classes = sorted({label for label in labels if label is not None}, key=str)
     annotate(
-        adata, arguments.label, use_rep=rows, obsp=graph,
-        abstain_below=getattr(arguments, "abstain_below", None),
-        unlabeled=[*UNLABELED, *(arguments.unlabeled or ())], n_neighbors=arguments.neighbors or "auto",
-        epsilon=arguments.epsilon, fidelity=arguments.fidelity, max_iter=arguments.max_iter,
+        adata, arguments.label, use_rep=rows, obsp=graph, abstain_below=arguments.abstain_below,
+        unlabeled=unlabeled, n_neighbors=arguments.neighbors or "auto", epsilon=arguments.epsilon,
+        fidelity=arguments.fidelity, max_iter=arguments.max_iter, metric=arguments.metric,
+        evidence=evidence_of(arguments, classes), class_sizes=class_sizes_of(arguments, classes),
     )  # fmt: skip
     return dict(adata.uns[f"{arguments.label}_phaselabel"])
 

@@ -16,6 +16,7 @@ from phaselabel.cli.console import (
     refuse_clashes,
     say_abstained,
 )
+from phaselabel.cli.method import unfitted
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
 if TYPE_CHECKING:
@@ -58,11 +59,7 @@ def _rounds(word: str) -> int | Literal["auto"]:
     return "auto" if word == "auto" else positive(word)
 
 
-def run(
-    arguments: argparse.Namespace,
-    unfitted: Callable[[argparse.Namespace, TablePlan], Any],
-    keep: Keep,
-) -> None:
+def run(arguments: argparse.Namespace, keep: Keep) -> None:
     """Read, print the plan, label, write; the workers do the work."""
     from phaselabel.distributed import columns
     from phaselabel.distributed.sources import open_source

@@ -18,7 +18,8 @@ from phaselabel.cli.console import (
     positive,
     refuse_clashes,
 )
-from phaselabel.cli.label import add_method_arguments, add_table_arguments, fitted
+from phaselabel.cli.label import add_table_arguments
+from phaselabel.cli.method import add_method_arguments, fitted
 from phaselabel.cli.table_plan import announce, make_plan
 
 EPILOG = """\

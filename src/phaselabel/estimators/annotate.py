@@ -79,9 +79,9 @@ def annotate(
         adata = adata.copy()
     name = key_added or key
     X, graph, used = _inputs(adata, use_rep, obsp, reference)
-    labels = _labels(adata, key, unlabeled, required=reference is None)
+    labels = labels_of(adata, key, unlabeled, required=reference is None)
     if reference is not None:
-        given = _labels(reference, key, unlabeled, required=True)
+        given = labels_of(reference, key, unlabeled, required=True)
         labels = np.concatenate([given, labels])
     _check(labels, key)
     model = _fitted(X, graph, labels, abstain_below, options)
@@ -152,7 +152,7 @@ def _representation(adata: Any, name: str, which: str) -> NDArray[Any]:
     return np.asarray(adata.obsm[name])
 
 
-def _labels(adata: Any, key: str, unlabeled: Sequence[str], required: bool) -> NDArray[np.object_]:
+def labels_of(adata: Any, key: str, unlabeled: Sequence[str], required: bool) -> NDArray[np.object_]:
     """One entry per cell, None where there is no label."""
     labels = np.full(adata.n_obs, None, object)
     if key not in adata.obs:
