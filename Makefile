@@ -12,11 +12,12 @@ demo: .venv/demo.stamp
 
 # Workers of one thread each; one that has no tests left takes some from another. One more than two cores, because
 # tests of browsers and clusters wait for a third of their time. WORKERS=0: one process.
-# Tests start many processes, which would compile every module if bytecode were not written.
+# Tests start many processes, which would compile every module if bytecode were not written. Threads of OpenMP sleep
+# while they wait: spinning, they kept others from the two cores, and tests of the studio took twice as long.
 WORKERS ?= 3
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/test.stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 lint: .venv/lint.stamp .venv/test.stamp
 	$(BIN)/ruff check .

@@ -9,8 +9,10 @@ from phaselabel.studio.graph_cache import graphs_and_map
 
 
 @pytest.fixture
-def points():
-    return np.random.default_rng(0).normal(size=(5000, 4)).astype(np.float32)
+def points(monkeypatch):
+    """As many as make a graph worth keeping; fewer than usual, because placing them takes seconds."""
+    monkeypatch.setattr(graph_cache, "MIN_ITEMS", 600)
+    return np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def test_few_items_leave_no_file_and_a_full_disk_is_no_error(points, tmp_path, m
 
     monkeypatch.setattr(graph_cache, "_write", fail)
     graphs, _ = graphs_and_map(points, tmp_path / "x.studio-graph")
-    assert [graph.n_vertices for graph in graphs.values()] == [5000] * 3
+    assert [graph.n_vertices for graph in graphs.values()] == [600] * 3
 
 
 @pytest.mark.parametrize(

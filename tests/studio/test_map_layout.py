@@ -37,7 +37,7 @@ def test_without_the_extra_leading_directions_keep_clusters_apart(laid_out, monk
     assert places.max() <= 1
     assert apart(places, kind) == 1
     assert (map_layout(graph, np.ones_like(X)) == 0.5).all()
-    pair = np.array([[0.0, 1.0], [2.0, 0.0]], np.float32)  # its items would meet in the middle
+    pair = np.array([[0, 1, 0], [2, 0, 1]], np.float32)  # its items would meet in the middle
     places = map_layout(pl.similarity_graph(pl.nearest_neighbors(pair, 1)), pair)
     assert np.abs(places[0] - places[1]).max() > 0.5
 
@@ -48,3 +48,12 @@ def test_with_opentsne_clusters_are_apart_also_where_some_items_join_later(laid_
     graph, X, kind = laid_out
     monkeypatch.setattr(module, "MAX_EMBEDDED", most)
     assert apart(map_layout(graph, X), kind) == 1
+
+
+def test_two_features_are_the_map():
+    X = np.random.default_rng(0).uniform(3, 9, (50, 2))
+    places = map_layout(pl.similarity_graph(pl.nearest_neighbors(X, 5)), X)
+    inside = (places > 0) & (places < 1)
+    share = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    np.testing.assert_allclose(places[inside], share[inside], atol=0.01)
+    assert inside.mean() > 0.9

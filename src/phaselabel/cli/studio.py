@@ -7,6 +7,7 @@ beside the source unless --project names another; open the source again to conti
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Open the project and serve its page."""
+    # The libraries that this process will load have threads of their own. Beside a browser they must not spin.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from phaselabel.studio.opening import open_workspace
     from phaselabel.studio.security import is_loopback
     from phaselabel.studio.server import serve

@@ -67,7 +67,7 @@ async function work() {
 }
 
 async function deliver({ id, path, content }) {
-  let response;
+  let response, error;
   try {
     response = await fetch(path, { method: "POST", body: content });
     if (response.ok) {
@@ -75,10 +75,10 @@ async function deliver({ id, path, content }) {
       if (state.confirmed === id) return { state };
       return { retry: true, error: "the studio did not confirm it." };
     }
+    error = await errorOf(response);
   } catch {
     return { retry: true, error: "the studio doesn't answer." };
   }
-  const error = await errorOf(response);
   if (REFUSED.includes(response.status)) return { error };
   if (response.status !== WRONG_TOKEN) return { retry: true, error };
   const moved = "the studio was started again and has another address. Open that address to save it.";

@@ -2,15 +2,15 @@
 
 export class Unreachable extends Error {}
 
-async function get(path) {
-  return fetch(path).catch(() => {
-    throw new Unreachable("The studio doesn't answer.");
+// The browser rejects a request, and the rest of an answer, with a TypeError where the connection breaks.
+const reached = (promise) =>
+  promise.catch((error) => {
+    throw error instanceof TypeError ? new Unreachable("The studio doesn't answer.") : error;
   });
-}
 
 // The error that a response reports: the server sends {"error": …}, or plain text if the request was refused.
 export async function errorOf(response) {
-  const text = await response.text();
+  const text = await reached(response.text());
   try {
     return JSON.parse(text).error ?? text;
   } catch {
@@ -20,16 +20,16 @@ export async function errorOf(response) {
 
 export async function query(name, options = {}) {
   const parameters = new URLSearchParams(options).toString();
-  const response = await get(`query/${name}${parameters ? "?" + parameters : ""}`);
+  const response = await reached(fetch(`query/${name}${parameters ? "?" + parameters : ""}`));
   if (!response.ok) throw new Error(await errorOf(response));
-  return response.json();
+  return reached(response.json());
 }
 
 export async function bytes(name, options = {}) {
   const parameters = new URLSearchParams(options).toString();
-  const response = await get(`data/${name}${parameters ? "?" + parameters : ""}`);
+  const response = await reached(fetch(`data/${name}${parameters ? "?" + parameters : ""}`));
   if (!response.ok) throw new Error(await errorOf(response));
-  return { version: Number(response.headers.get("x-version")), content: await response.arrayBuffer() };
+  return { version: Number(response.headers.get("x-version")), content: await reached(response.arrayBuffer()) };
 }
 
 // Call `onOpen` when the connection is there (again), `onLost` when it breaks, and `onEvent` for each event.
