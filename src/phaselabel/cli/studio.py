@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Open the project and serve its page."""
-    # The libraries that this process will load have threads of their own. Beside a browser they must not spin.
+    # Libraries that are loaded later have threads of their own. Beside a browser they must not spin.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from phaselabel.studio.opening import open_workspace
     from phaselabel.studio.security import is_loopback
