@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from multiprocessing import forkserver, get_context
 
 LIBRARIES = [
@@ -90,7 +91,8 @@ class ForkedCommand:
     def send_signal(self, number):
         """Send a signal, if the process still runs."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it may have ended, and its exit code not have come yet
+                os.kill(self.pid, number)
 
     def kill(self):
         """End it as the power would."""

@@ -217,7 +217,7 @@ def _edges(rng: random.Random) -> bytes:
 
 
 def _run_edges(data: bytes, folder: Path) -> None:
-    from phaselabel.cli.label import graph_of
+    from phaselabel.cli.method import graph_of
     from phaselabel.cli.main import build_parser
 
     words = ["label", "t.csv", "--graph", str(put(folder, "edges.csv", data))]
