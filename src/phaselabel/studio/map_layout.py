@@ -56,12 +56,9 @@ def map_layout(graph: Graph, X: NDArray[np.floating]) -> NDArray[np.float32]:
     ndarray of shape (n, 2)
         Places from 0 to 1.
     """
-    if X.shape[1] == 2:
-        places = np.asarray(X, np.float64)
-    else:
-        places = _leading_directions(graph, X)
-        if with_opentsne() and np.ptp(places, axis=0).all():
-            places = _embedded(graph, places)
+    places = X if X.shape[1] == 2 else _leading_directions(graph, X)
+    if X.shape[1] != 2 and with_opentsne() and np.ptp(places, axis=0).all():
+        places = _embedded(graph, places)
     low, high = np.quantile(places, OUTSIDE, axis=0), np.quantile(places, 1 - OUTSIDE, axis=0)
     share = (places - low) / np.maximum(high - low, 1e-12)
     return np.asarray(np.where(high > low, np.clip(share, 0, 1), 0.5), np.float32)

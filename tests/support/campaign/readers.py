@@ -217,8 +217,8 @@ def _edges(rng: random.Random) -> bytes:
 
 
 def _run_edges(data: bytes, folder: Path) -> None:
-    from phaselabel.cli.method import graph_of
     from phaselabel.cli.main import build_parser
+    from phaselabel.cli.method import graph_of
 
     words = ["label", "t.csv", "--graph", str(put(folder, "edges.csv", data))]
     graph = graph_of(build_parser().parse_args(words), 14)
