@@ -14,10 +14,14 @@ demo: .venv/demo.stamp
 # tests of browsers and clusters wait for a third of their time. WORKERS=0: one process.
 # Tests start many processes, which would compile every module if bytecode were not written. Threads of OpenMP sleep
 # while they wait: spinning, they kept others from the two cores, and tests of the studio took twice as long.
+# What fails is run once more, alone: tests of browsers and clusters wait two minutes at most, and a virtual machine
+# may stand still for longer. Both runs print what failed.
 WORKERS ?= 3
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/test.stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+	$(PYTEST) --numprocesses $(WORKERS) --dist worksteal || \
+		{ test $$? = 1 && $(PYTEST) --last-failed --last-failed-no-failures none; }
 
 lint: .venv/lint.stamp .venv/test.stamp
 	$(BIN)/ruff check .
