@@ -199,6 +199,17 @@ def test_a_phone_sized_window(studio, digit_file, digits, page_of):
 # -- keys
 
 
+# A dialog keeps the focus until the frame after it has been closed.
+KEY_AFTER_DIALOG = """key => {
+    const keys = document.querySelector("#keys");
+    keys.showModal();
+    const button = keys.querySelector("button");
+    button.dispatchEvent(new KeyboardEvent("keydown", { key: "9", bubbles: true }));  // is the dialog's own
+    keys.close();
+    button.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+}"""
+
+
 def test_holding_a_key_answers_one_question(studio, digit_file, page_of):
     page = page_of(studio(digit_file, "--classes", NAMES).address)
     question(page)
@@ -217,6 +228,10 @@ def test_holding_a_key_answers_one_question(studio, digit_file, page_of):
     page.keyboard.up("s")
     page.wait_for_function("r => document.querySelector('#workspace').dataset.shown !== r", arg=str(before))
     assert state_of(page)["skipped"] == 1
+    before = question(page)
+    page.evaluate(KEY_AFTER_DIALOG, "4")
+    page.wait_for_function("r => document.querySelector('#workspace').dataset.shown !== r", arg=str(before))
+    assert state_of(page)["answered"] == 2
 
 
 def test_two_quick_keys_are_one_answer(studio, digit_file, page_of):

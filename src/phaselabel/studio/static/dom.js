@@ -23,9 +23,10 @@ export const find = (selector) => document.querySelector(selector);
 // Whether a key press is text for a field, not a shortcut.
 export function isTyping(event) {
   const node = event.target;
+  const dialog = node.closest("dialog");
+  if (dialog) return dialog.open; // until the next frame a closed one still has the focus
   const choices = ["radio", "checkbox", "range", "button", "color"];
   return (
-    node.closest("dialog") ||
     ["TEXTAREA", "SELECT"].includes(node.tagName) ||
     (node.tagName === "INPUT" && !choices.includes(node.type))
   );
