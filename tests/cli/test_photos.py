@@ -4,6 +4,7 @@ from PIL import Image
 
 from phaselabel.cli import main
 from tablefiles import rows_of
+from text_models import write_mean_model
 
 
 @pytest.fixture
@@ -35,6 +36,15 @@ def test_a_folder_of_pictures_is_labelled(photos, capsys):
     assert [row[0] for row in rows] == [f"{k:02}.jpg" for k in range(40)]
     assert [row[2] for row in rows] == ["sunset", "forest"] * 20
     assert (photos / "r.html").stat().st_size > 1000
+
+
+def test_pictures_are_compared_by_a_model_in_a_file(photos, capsys):
+    write_mean_model(photos / "eye.onnx")
+    command = ["label", str(photos / "photos"), "--labels", str(photos / "labels.csv")]
+    assert main([*command, "--embed", str(photos / "eye.onnx")]) == 0
+    assert "features     3, vectors of eye.onnx" in capsys.readouterr().err
+    _, *rows = rows_of(photos / "photos_labelled.csv")
+    assert [row[2] for row in rows] == ["sunset", "forest"] * 20
 
 
 def test_what_is_wrong_is_said(photos, capsys):
