@@ -7,11 +7,13 @@ each document are its features. Here the documents are those of SciPy's function
 another function in the text. ``fit(X, y, graph=...)`` takes both.
 
 The usual example is Cora, papers that cite each other, with the words that each of them has. Its files come
-with no package, and this page is built without a download; so this is a picture of it, the split and the
-figures are those of the :doc:`benchmarks </benchmarks>` (``python benchmarks/splits.py --picture cora.png``):
+with no package, and this page is built without a download; so here is a picture of it, with the labels of the
+published split (``python benchmarks/splits.py --picture cora.png``; the :doc:`benchmarks </benchmarks>`):
 
-.. image:: /images/cora.png
+.. figure:: /images/cora.png
    :alt: Cora: 140 labels of 2,708 papers; what was found; test papers right by words, by links and by both
+
+   Cora: words alone, links alone, and both.
 
 SciPy is on every machine that runs phaselabel. The same in code:
 """

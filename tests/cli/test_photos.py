@@ -79,8 +79,17 @@ def test_files_that_are_no_pictures_are_left_out(photos, capsys, broken, sentenc
     for k in range(broken):
         (photos / "photos" / f"x{k}.png").write_bytes(b"no picture")
     assert main(["label", str(photos / "photos"), "--labels", str(photos / "labels.csv")]) == 0
-    assert sentence in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "Is it complete, and an image?\n" in said
     assert len(rows_of(photos / "photos_labelled.csv")) == 41
+
+
+def test_the_table_of_labels_may_write_its_columns_with_capitals(photos, capsys):
+    table = photos / "labels.csv"
+    table.write_text(table.read_text().replace("file,label", "Filename,Label"))
+    assert main(["label", str(photos / "photos"), "--labels", str(table)]) == 0
+    assert "label: 6 of 40 rows, 2 classes" in capsys.readouterr().err
 
 
 def test_names_of_folders_are_labels(photos, capsys):

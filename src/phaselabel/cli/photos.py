@@ -107,7 +107,7 @@ def _labels(folder: Path, names: list[str], arguments: argparse.Namespace) -> di
             )
         return {name: name.split("/")[0] for name in names if "/" in name}
     table = opened(arguments.labels, arguments)
-    label = arguments.label or "label"
+    label = arguments.label or next((name for name in table.names if name.lower() == "label"), "label")
     table.require([label])
     column = next((n for n in table.names if n.lower() in FILE_COLUMNS and n != label), None)
     if column is None:
