@@ -52,7 +52,9 @@ def test_what_is_wrong_is_said(photos, capsys):
     for words, sentence in (
         ([], "--label folder"),
         (["--labels", str(photos / "labels.csv"), "--embed", "nowhere.onnx"], "There is no ONNX file"),
-        (["--labels", str(photos / "labels.csv"), "--text", "file"], "are for tables"),
+        (["--labels", str(photos / "labels.csv"), "--text", "file"], "not for folders of pictures: --text."),
+        (["--labels", str(photos / "labels.csv"), "--drop", "a", "--impute", "mean"], ": --drop, --impute."),
+        (["--labels", str(photos / "labels.csv"), "--id", "photo"], "no column 'photo'"),
         (["--labels", str(photos / "labels.csv"), "--label", "kind"], "no column 'kind'"),
     ):
         assert main(["label", folder, *words]) == 1
@@ -85,10 +87,11 @@ def test_files_that_are_no_pictures_are_left_out(photos, capsys, broken, sentenc
     assert len(rows_of(photos / "photos_labelled.csv")) == 41
 
 
-def test_the_table_of_labels_may_write_its_columns_with_capitals(photos, capsys):
+@pytest.mark.parametrize(("header", "options"), [("Filename,Label", []), ("shot,LABEL", ["--id", "shot"])])
+def test_columns_of_the_table_of_labels_may_have_other_names(photos, capsys, header, options):
     table = photos / "labels.csv"
-    table.write_text(table.read_text().replace("file,label", "Filename,Label"))
-    assert main(["label", str(photos / "photos"), "--labels", str(table)]) == 0
+    table.write_text(table.read_text().replace("file,label", header))
+    assert main(["label", str(photos / "photos"), "--labels", str(table), *options]) == 0
     assert "label: 6 of 40 rows, 2 classes" in capsys.readouterr().err
 
 
