@@ -13,7 +13,7 @@ from phaselabel.distributed.run.checkpointed_rows import EVENTS
 from phaselabel.distributed.run.flow import minimize
 
 
-def test_the_state_of_a_checkpoint_is_kept_when_a_worker_is_lost_after_it(problem, caplog):
+def test_the_state_of_a_checkpoint_is_kept_when_a_worker_is_lost_after_it(problem, reference, caplog):
     graph, labels, _ = problem
     with cluster_of(2) as cluster, Client(cluster) as client:
         victim, states = next(iter(client.run(os.getpid).values())), {}
