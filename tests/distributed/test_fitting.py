@@ -328,6 +328,23 @@ def test_frames_and_labels_of_a_wrong_shape_are_refused_in_a_sentence(client):
         pl.GinzburgLandauClassifier().fit(da.ones((1, 3)), [0])
 
 
+def test_one_column_of_parquet_files_of_which_some_are_empty(client, tmp_path):
+    import dask.dataframe as dd
+    import pandas as pd
+
+    length = np.concatenate([np.arange(40.0), np.arange(100.0, 140.0)])
+    kind = np.where(np.arange(80) % 40 < 2, np.repeat(["short", "long"], 40), "")
+    table = pd.DataFrame({"a": 0.0, "b": 1.0, "c": 2.0, "length": length, "kind": kind})
+    for number, (start, stop) in enumerate([(0, 0), (0, 30), (30, 31), (31, 31), (31, 80)]):
+        table[start:stop].to_parquet(tmp_path / f"{number}.parquet")
+    frame = dd.read_parquet(tmp_path)
+    settings = {"unlabeled": "", "evidence": None, "n_neighbors": 3}
+    model = pl.GinzburgLandauClassifier(dask_options={"client": client}, **settings)
+    model.fit(frame[["length"]], frame["kind"])
+    assert (model.transduction_.compute() == np.repeat(["short", "long"], 40)).all()
+    assert model.predict(frame[["length"]]).compute().shape == (80,)
+
+
 def test_a_strange_number_is_refused_with_its_row(client):
     X, y = blobs(500)
     X[321, 2] = np.nan
