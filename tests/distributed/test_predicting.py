@@ -64,7 +64,7 @@ def test_new_rows_in_a_dask_array(fitted, digits):
 
 
 def test_data_frames_in_and_new_ones_labelled(client):
-    X, y = blobs(3_000, seed=5)
+    X, y = blobs(1_200, seed=5)
     names = np.array(["ant", "bee", "cow", "dog", "eel"], object)
     known = pl.datasets.sample_labels(y, 10, random_state=0) >= 0
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])

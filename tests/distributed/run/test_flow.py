@@ -52,9 +52,9 @@ def test_several_sweeps_a_round_find_the_same_labels(client, problem, reference,
 
 def test_mnist_bit_for_bit(client, data_home):
     with np.load(Path(data_home) / "mnist70k.npz") as file:
-        X, y = file["x"][:20_000].reshape(20_000, -1), file["y"][:20_000].astype(int)
+        X, y = file["x"][:6_000].reshape(6_000, -1), file["y"][:6_000].astype(int)
     graph = pl.similarity_graph(pl.nearest_neighbors(X, 10))
-    labels = pl.datasets.sample_labels(y, 250, random_state=0)
+    labels = pl.datasets.sample_labels(y, 75, random_state=0)
     expected = local_flow(graph.weights, labels)
     assert_same(minimize(graph, labels, client, sweeps_per_round=1), expected)
 
