@@ -313,7 +313,9 @@ def fit(
             )
         # Types that know a missing value would make objects of all columns.
         gaps = {name: np.float64 for name, dtype in X.dtypes.items() if hasattr(dtype, "na_value")}
-        X = X.astype(gaps).to_dask_array(lengths=True)
+        # Optimized first: Parquet files of which few columns are read become fewer partitions, and Dask would
+        # count the rows of other partitions than it then reads.
+        X = X.astype(gaps).optimize().to_dask_array(lengths=True)
     if X.shape[1] == 0 or X.dtype.kind not in "buif":
         raise ValueError(
             f"X must be a Dask array of numbers, rows by features; got {X.dtype} {X.shape}. Convert it, for "
