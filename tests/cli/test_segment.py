@@ -57,6 +57,7 @@ def test_points_and_shapes_together(photo, capsys):
         (["--points", "far.csv"], "outside the image"),
         (["--scribbles", "small.png"], "4 wide and 5 high"),
         (["--points", "two.csv", "--patch", "4"], "odd"),
+        (["--points", "high.csv"], "Class numbers above 65535"),
         (["--scribbles", "out/../labels.png", "--out", "."], "would overwrite out/../labels.png"),
     ],
 )
@@ -64,6 +65,7 @@ def test_errors_are_sentences_and_nothing_is_written(photo, capsys, monkeypatch,
     monkeypatch.chdir(photo)
     (photo / "one.csv").write_text("x,y,label\n1,1,a\n2,2,a\n")
     (photo / "two.csv").write_text("x,y,label\n1,1,a\n2,2,b\n")
+    (photo / "high.csv").write_text("x,y,label\n1,1,7\n2,2,65536\n")
     (photo / "far.csv").write_text("x,y,label\n1,100,a\n2,2,b\n")
     for name in ("small.png", "labels.png"):
         Image.fromarray(np.ones((5, 4), np.uint8)).save(photo / name)
