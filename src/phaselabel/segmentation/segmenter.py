@@ -586,7 +586,8 @@ class Segmenter:
         bands = shown if features is None else ready_made(features, shown, self.scale, self._volume)
         if bands.n_bands != self._n_bands:
             raise ValueError(
-                f"The image has {bands.n_bands} bands and the model was fitted to {self._n_bands}."
+                f"The number of bands is {bands.n_bands}, and {self._n_bands} in the images of the fit; "
+                "convert it, or fit a model to such images."
             )
         cell = max(self._cell, cell_size(bands.n_pixels, self.max_pixels, len(bands.shape)))
         return Frame(shown, bands, into_cells(bands, cell))
