@@ -184,7 +184,9 @@ class Fitted:
         if (opinion := self.outcome.opinion) is None:
             return None
         places = np.searchsorted(self._rows, opinion.hidden_rows)
-        held = HeldOut.of_probabilities(places, self._arms, opinion.hidden_probabilities, opinion.n_folds)
+        held = HeldOut.of_probabilities(
+            places, self._arms, opinion.hidden_probabilities, opinion.n_folds, opinion.choice.class_sizes
+        )
         return replace(held, rows=opinion.hidden_rows)
 
     def sample(self, rows: NDArray[np.int64], client: Any = None) -> tuple[Any, NDArray[np.int32]]:
