@@ -109,7 +109,7 @@ def test_hidden_labels_count_as_the_classes_are_large():
     believed = np.tile([0.95, 0.05], (20, 1))
     believed[10:15] = 0.05, 0.95
     sizes = np.array([0.9, 0.1])
-    held = HeldOut.of_probabilities(np.arange(20), labels, believed, 5, sizes)
+    held = HeldOut.of_probabilities(np.arange(20), labels, believed, 5, np.ones(2), sizes)
     assert held.weights[:10].sum() == pytest.approx(0.9)
     assert held.n_found == 15
     assert held.accuracy == pytest.approx(0.9 + 0.1 / 2)
@@ -130,3 +130,5 @@ def test_the_estimate_is_right_where_classes_are_uneven():
     low, high = model.hold_out().interval()
     assert low <= right <= high
     assert model.hold_out().accuracy == pytest.approx(right, abs=0.03)
+    told = GinzburgLandauClassifier(class_sizes=[0.95, 0.05]).fit(X, given)
+    assert told.hold_out().accuracy == pytest.approx(np.mean((told.transduction_ == y)[given < 0]), abs=0.03)

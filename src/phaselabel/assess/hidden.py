@@ -61,13 +61,17 @@ class HeldOut:
         labels: NDArray[np.int32],
         believed: NDArray[np.float64],
         folds: int,
+        correction: NDArray[np.float64],
         sizes: NDArray[np.float64],
     ) -> "HeldOut":
-        """From what was believed of labelled rows while their labels were hidden."""
+        """From what was believed of labelled rows while their labels were hidden.
+
+        The labels of the other rows were found with these beliefs times the ``correction``.
+        """
         known = int((labels >= 0).sum())
         if not len(rows):
             return cls(rows, labels[rows], np.zeros(0, np.int32), np.zeros(0), folds, known, believed, sizes)
-        odds = believed * sizes  # as the labels of the other rows were found
+        odds = believed * correction
         odds /= odds.sum(axis=1, keepdims=True)
         found = odds.argmax(axis=1).astype(np.int32)
         return cls(rows, labels[rows], found, odds.max(axis=1), folds, known - len(rows), believed, sizes)

@@ -249,15 +249,17 @@ class FittedClassifier(GraphClassifier):
         >>> model.hold_out().accuracy
         1.0
         """
-        if self._fitted is not None and (held := self._fitted.held_out()) is not None:
-            return held
+        if self._fitted is not None and self.choice_ is not None:
+            return self._fitted.held_out(self._estimated_sizes())
         if (model := self.gathered()) is not self:
             return model.hold_out(folds, random_state)
         check_is_fitted(self, "solution_")
         if self._believed is not None:
             rows, believed = self._believed.hidden_rows, self._believed.hidden_probabilities
-            sizes = self._believed.choice.class_sizes
-            return HeldOut.of_probabilities(rows, self._labels, believed, self._believed.n_folds, sizes)
+            return HeldOut.of_probabilities(
+                rows, self._labels, believed, self._believed.n_folds, self._believed.choice.class_sizes,
+                self._estimated_sizes(),
+            )  # fmt: skip
         return hold_out(
             self._solver(),
             self.graph_,
@@ -266,6 +268,11 @@ class FittedClassifier(GraphClassifier):
             folds=folds,
             random_state=random_state,
         )
+
+    def _estimated_sizes(self) -> NDArray[np.float64]:
+        """The class sizes by which labels count that were held back: as estimated, or, if given, as found."""
+        assert self.choice_ is not None
+        return self.choice_.class_sizes if isinstance(self.class_sizes, str) else self.class_sizes_
 
     @property
     def _get_fitted_attr_html(self) -> Any:
