@@ -100,3 +100,13 @@ def test_a_few_labels_that_were_all_found_do_not_promise_a_hundred():
     zeros = np.zeros(18, np.int32)
     said = verdict(HeldOut(np.arange(18), zeros, zeros, np.ones(18), 5, 0, np.ones((18, 2))))
     assert said.startswith("68 to 100 of 100 labels")
+    assert said.endswith("were found again. No label of 1 class could be hidden.")
+
+
+def test_the_verdict_says_what_it_does_not_judge(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    labels = np.where((np.arange(300) < 80) & (y < 8), y, -1)
+    labels[np.flatnonzero(y >= 8)[:2]] = 8, 9
+    model = pl.GinzburgLandauClassifier().fit(X, labels)
+    assert sorted(set(y[np.flatnonzero(y >= 8)[:2]])) == [8, 9]
+    assert verdict(model.hold_out()).endswith(" No label of 2 classes could be hidden.")
