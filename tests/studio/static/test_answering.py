@@ -520,6 +520,16 @@ def test_classes_are_edited_and_filtered_and_items_flagged_noted_and_listed(stud
     page.get_by_text("1 to 1 of 1").wait_for()
     assert "blurred" in page.locator(".list .entry").inner_text()
 
+    # What other tabs and the background bring leaves the focus where it is, and every button in its place.
+    for number, place in ((2, ".list .entry"), (3, ".sizes .label")):
+        page.locator(place).first.focus()
+        page.evaluate("document.querySelector('.list').id = 'earlier'")
+        body = {"kind": "answer", "body": {"rows": [400 + number], "class": 2}}
+        assert page.request.post(page.url + "actions", data=body).ok
+        answered(page, number)
+        page.locator(".list:not(#earlier)").wait_for()
+        assert page.evaluate("([place]) => document.activeElement.matches(place)", [place])
+
     page.get_by_role("button", name="Edit two").click()
     page.get_by_label("Name", exact=True).fill("second")
     page.get_by_label("Colour", exact=True).fill("#123456")
@@ -528,6 +538,7 @@ def test_classes_are_edited_and_filtered_and_items_flagged_noted_and_listed(stud
     page.wait_for_function("() => document.querySelector('#saved').textContent === 'Saved'")
     classes = {c["name"]: c for c in state_of(page)["classes"]}
     assert classes["second"]["color"] == "#123456"
+    page.wait_for_function("() => [...document.querySelectorAll('option')].some(o => o.text === 'second')")
     page.get_by_role("button", name="Edit second").click()
     page.evaluate("document.querySelector('.edit-class .tip').textContent = 'x'.repeat(90)")
     page.wait_for_function(
@@ -537,10 +548,17 @@ def test_classes_are_edited_and_filtered_and_items_flagged_noted_and_listed(stud
     recorded(page, lambda: page.get_by_role("button", name="Merge", exact=True).click())
     state = state_of(page)
     assert [(c["name"], c["answered"]) for c in state["classes"]] == [
-        ("one", 1),
+        ("one", 3),
         ("twenty", 0),
         ("thirty", 0),
     ]
+    page.get_by_role("button", name="Edit one").click()
+    page.get_by_text("its 3 answers are taken back").wait_for()
+    recorded(page, lambda: page.get_by_role("button", name="Delete", exact=True).click())
+    assert [(c["name"], c["answered"]) for c in state_of(page)["classes"]] == [("twenty", 0), ("thirty", 0)]
+    recorded(page, lambda: page.keyboard.press("z"))
+    page.get_by_role("button", name="Edit one").wait_for()
+    assert state_of(page)["answered"] == 3
 
 
 def test_answers_by_key_in_firefox(studio, digit_file, digits, firefox):

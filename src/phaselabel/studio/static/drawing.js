@@ -256,7 +256,7 @@ export function open(root, first) {
   function changeClass(c, changes) {
     sendAction("rename", { class: c.id, ...changes })
       .then(show)
-      .catch(() => classes.show());
+      .catch(classes.reset);
   }
 
   function removeClass(c) {
