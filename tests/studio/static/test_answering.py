@@ -524,7 +524,8 @@ def test_classes_are_edited_and_filtered_and_items_flagged_noted_and_listed(stud
     for number, place in ((2, ".list .entry"), (3, ".sizes .label")):
         page.locator(place).first.focus()
         page.evaluate("document.querySelector('.list').id = 'earlier'")
-        body = {"kind": "answer", "body": {"rows": [400 + number], "class": 2}}
+        items = page.request.get(page.url + "query/list?show=open").json()["items"]
+        body = {"kind": "answer", "body": {"rows": [items[-1]["item"]["row"]], "class": 2}}
         assert page.request.post(page.url + "actions", data=body).ok
         answered(page, number)
         page.locator(".list:not(#earlier)").wait_for()
