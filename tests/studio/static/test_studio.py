@@ -187,7 +187,7 @@ def test_drawing_with_many_classes(studio, tmp_path, page_of):
 
 def test_outlines_are_drawn_in_pixels_of_the_screen(studio, tmp_path, page_of):
     """Also those of a cube of few pixels, each of which is many on the screen."""
-    cube = np.random.default_rng(0).normal(60, 1, (12, 12, 6)).astype(np.float32)
+    cube = np.random.default_rng(0).normal(60, 1, (12, 12, 200)).astype(np.float32)
     cube[:, 6:] = 200
     np.save(tmp_path / "cube.npy", cube)
     page = page_of(studio("cube.npy", "--mode", "drawing").address)
@@ -199,6 +199,8 @@ def test_outlines_are_drawn_in_pixels_of_the_screen(studio, tmp_path, page_of):
         page.request.post(page.url + "actions", data={"kind": "stroke", "body": stroke})
     for _ in windows(page):
         page.wait_for_function("() => document.querySelector('#workspace').dataset.segmented === '4'")
+        panel, *bands = boxes(page, ".panel, .bands select")
+        assert all(box["x"] + box["width"] <= panel["x"] + panel["width"] for box in bands)
         page.keyboard.press("s")
         for view, colours in (("overlay", [[255, 255, 255]]), ("outline", None)):
             page.locator(f"input[value={view}]").check(force=True)
