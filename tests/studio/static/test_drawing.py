@@ -364,6 +364,16 @@ def test_a_stroke_on_one_picture_segments_the_next_one(studio, tmp_path, page_of
     page.keyboard.press("z")
     page.wait_for_function("() => document.querySelector('#workspace').dataset.image === '0'")
 
+    # A file says which picture it is for, and the page says where it went.
+    shape = {"label": "square", "points": [[62, 22], [88, 38]], "shape_type": "rectangle"}
+    content = json.dumps({"shapes": [shape], "imagePath": "b.png"}).encode()
+    file = {"name": "b.json", "mimeType": "application/json", "buffer": content}
+    page.get_by_label("File of strokes").set_input_files(file)
+    page.get_by_text("Added to b.png", exact=True).wait_for()
+    page.wait_for_function(
+        "() => document.querySelector('.album select').options[1].text.startsWith('b.png · 1 stroke')"
+    )
+
 
 def test_strokes_by_mouse_in_firefox(studio, flower, firefox):
     firefox.goto(studio(flower).address)
