@@ -193,17 +193,18 @@ export function open(root, first) {
 
   async function importFile() {
     if (!fileField.files.length) return;
+    const before = model.state.images; // an event may bring the new ones before the response
     const next = await upload(fileField.files[0], ofPicture()).catch(() => null);
     fileField.value = "";
     if (!next) return;
-    if (isAlbum) sayWhere(next.images);
+    if (isAlbum) sayWhere(before, next.images);
     show(next);
   }
 
   // A file may be for other pictures than the one that is shown.
-  function sayWhere(images) {
-    const before = Object.fromEntries(model.state.images.map((one) => [one.id, one.strokes]));
-    const names = images.filter((one) => one.strokes > before[one.id]).map((one) => one.name);
+  function sayWhere(before, images) {
+    const strokes = Object.fromEntries(before.map((one) => [one.id, one.strokes]));
+    const names = images.filter((one) => one.strokes > strokes[one.id]).map((one) => one.name);
     const others = names.length > 3 ? ` and ${names.length - 3} more` : "";
     toast(`Added to ${names.slice(0, 3).join(", ")}${others}`, "note");
   }
