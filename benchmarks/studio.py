@@ -166,11 +166,12 @@ def drawing_session(height, n_strokes, think):
                 page.mouse.move(left + scale * x2, top + scale * y, steps=6)
                 page.mouse.up()
                 lifted = time.perf_counter()
-                if k == 2:  # the first result; the strokes before it have none
-                    _settled(page, "segmented", 3)
+                if k == 2:  # the first result of all three; the strokes before it have none
+                    _settled(page, "segmented", 6)  # three names of classes and three strokes
                     page.evaluate("window.waits.length = 0")
                 elif k > 2:
                     page.wait_for_function("n => window.waits.length > n", arg=k - 3, polling=10)
+                if 2 < k < n_strokes + 2:
                     time.sleep(think)
             version = page.request.get(page.url + "query/state").json()["version"]
             _settled(page, "segmented", version)

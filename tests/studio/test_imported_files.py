@@ -82,12 +82,33 @@ def test_masks_and_label_pictures_of_several_pictures_in_one_zip():
         "a.png/labels.png": png(2 * MASK.astype(np.uint8)),
         "a.png/overlay.png": b"is left out",
         "sky.png": png(mask),
+        "masks/b/dog.png": png(mask),
+        "__MACOSX/b.png/._dog.png": b"is left out",
     })  # fmt: skip
     layers, _ = read_file(data, PICTURES, 0, {2: "grass"})
     assert [layer["name"] for layer in layers[0]] == ["grass", "sky"]
-    assert [layer["name"] for layer in layers[1]] == ["black cow"]
+    assert [layer["name"] for layer in layers[1]] == ["black cow", "dog"]
     for layer in (*layers[0], *layers[1]):
         assert (labels_of([layer]) == MASK).all()
+
+
+def test_masks_of_a_picture_that_is_not_here_are_not_put_on_another_one():
+    data = archive({"c.png/sky.png": png(MASK.astype(np.uint8))})
+    with pytest.raises(ValueError, match=r"a folder 'c.png', but there is no such picture.*a.png/sky.png"):
+        read_file(data, PICTURES, 0, {})
+    layers, _ = read_file(data, {0: PICTURES[0]}, 0, {})  # a single picture can't be mistaken
+    assert [layer["name"] for layer in layers[0]] == ["sky"]
+
+
+def test_files_of_labelme_name_their_picture():
+    shape = {"label": "cow", "points": [[2, 1], [5, 1], [5, 3], [2, 3]], "shape_type": "polygon"}
+    document = {"shapes": [shape], "imagePath": "..\\photos\\b.png"}
+    named = json.dumps(document).encode()
+    assert list(read_file(named, PICTURES, 0, {})[0]) == [1]
+    assert list(read_file(archive({"whatever.json": named}), PICTURES, 0, {})[0]) == [1]
+    unnamed = json.dumps({"shapes": [shape]}).encode()
+    assert list(read_file(unnamed, PICTURES, 0, {})[0]) == [0]
+    assert list(read_file(archive({"b.json": unnamed}), PICTURES, 0, {})[0]) == [1]
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04 is no archive", archive({"readme.txt": b"no masks"})])

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -56,23 +57,34 @@ def read_file(
     """
     if data[:4] == b"PK\x03\x04":
         return _zip_layers(data, pictures, shown, names)
-    document = _coco_document(data)
-    if document is not None:
+    document = _document(data)
+    if "annotations" in document:
         return _coco_layers(document, pictures, shown)
-    layers, colors = read_layers(data, pictures[shown][1], names)
-    return {shown: layers}, colors
+    number = _by_file_name(pictures).get(_file_name(document.get("imagePath")), shown)
+    layers, colors = read_layers(data, pictures[number][1], names)
+    return {number: layers}, colors
 
 
-# -- COCO
-
-
-def _coco_document(data: bytes) -> dict[str, Any] | None:
-    """The content of a COCO file; None if it is another file."""
+def _document(data: bytes) -> dict[str, Any]:
+    """The content of a JSON file; nothing if it is another file."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) and "annotations" in document else None
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _by_file_name(pictures: Mapping[int, tuple[str, Shape]]) -> dict[str, int]:
+    """The number of every picture by its file name, without folders."""
+    return {_file_name(title): number for number, (title, _) in pictures.items()}
+
+
+def _file_name(path: Any) -> str:
+    """The last part of a path as Unix or Windows write it."""
+    return PurePosixPath(str(path).replace("\\", "/")).name
+
+
+# -- COCO
 
 
 def _coco_layers(
@@ -98,10 +110,9 @@ def _coco_pictures(
     images: list[dict[str, Any]], pictures: Mapping[int, tuple[str, Shape]], shown: int
 ) -> dict[Any, int]:
     """The picture that every image of a COCO document is: by its file name, or the only one there is."""
-    by_name = {PurePosixPath(title).name: number for number, (title, _) in pictures.items()}
-    found = {}
+    by_name, found = _by_file_name(pictures), {}
     for image in images:
-        number = by_name.get(PurePosixPath(str(image.get("file_name", ""))).name)
+        number = by_name.get(_file_name(image.get("file_name")))
         number = shown if number is None and len(images) == len(pictures) == 1 else number
         if number is None:
             continue
@@ -155,7 +166,6 @@ def _zip_layers(
     data: bytes, pictures: Mapping[int, tuple[str, Shape]], shown: int, names: dict[int, str]
 ) -> tuple[Layers, dict[str, Any]]:
     """Masks (``mask_1_sky.png`` or ``sky.png``), label PNGs and JSON files, in a folder for every picture."""
-    by_name = {title: number for number, (title, _) in pictures.items()}
     layers: Layers = {}
     colors: dict[str, Any] = {}
     try:
@@ -165,8 +175,11 @@ def _zip_layers(
                 raise ValueError("The ZIP file is too large; import fewer masks at a time.")
             for entry in entries:
                 place = PurePosixPath(entry.filename)
-                number = by_name.get(str(place.parent), by_name.get(place.stem, shown))
-                read = _zip_entry(archive.read(entry), place, pictures[number], names)
+                if not _is_read(place):
+                    continue
+                content = archive.read(entry)
+                number = _zip_picture(place, content, pictures, shown)
+                read = _zip_entry(content, place, pictures[number], names)
                 layers.setdefault(number, []).extend(read[0])
                 colors |= read[1]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
@@ -176,13 +189,42 @@ def _zip_layers(
     return layers, colors
 
 
+def _is_read(place: PurePosixPath) -> bool:
+    """Whether a file of a ZIP is read: what the studio exports beside masks is not, nor what macOS adds."""
+    if place.name.startswith("._") or place.suffix.lower() not in (".png", ".json"):
+        return False
+    return place.stem not in ("overlay", "confidence", "marks") or place.suffix.lower() == ".json"
+
+
+def _zip_picture(
+    place: PurePosixPath, data: bytes, pictures: Mapping[int, tuple[str, Shape]], shown: int
+) -> int:
+    """The picture that a file of a ZIP is for: that of its folder, or the one that a JSON file names."""
+    numbers = _by_file_name(pictures)
+    stems = Counter(PurePosixPath(name).stem for name in numbers)
+    for name, number in list(numbers.items()):
+        stem = PurePosixPath(name).stem
+        if stems[stem] == 1:
+            numbers.setdefault(stem, number)
+    if place.parent.name in numbers:
+        return numbers[place.parent.name]
+    if place.suffix.lower() == ".json":
+        named = _file_name(_document(data).get("imagePath"))
+        return numbers.get(named, numbers.get(place.stem, shown))
+    if place.parent.name and len(pictures) > 1:
+        example = pictures[shown][0]
+        raise ValueError(
+            f"The ZIP file has a folder {place.parent.name!r:.60}, but there is no such picture; name the "
+            f"folders after the pictures, as {example}/sky.png."
+        )
+    return shown
+
+
 def _zip_entry(
     data: bytes, place: PurePosixPath, picture: tuple[str, Shape], names: dict[int, str]
 ) -> tuple[list[Layer], dict[str, Any]]:
     if place.suffix.lower() == ".json":
         return read_layers(data, picture[1], names)
-    if place.suffix.lower() != ".png" or place.stem in ("overlay", "confidence", "marks"):
-        return [], {}
     if place.stem == "labels":
         return read_layers(data, picture[1], names)
     mask: NDArray[np.bool_] = png_values(data, picture[1]) > 0

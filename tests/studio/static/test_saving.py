@@ -49,9 +49,8 @@ def test_a_restart_on_the_same_port_loses_no_answer(studio, points, page_of):
     second = studio(points, "--classes", "a,b", "--port", port)
     for key in "121":  # of which the first is an answer, and the others come too early
         page.keyboard.press(key)
-    text = not_saved(page)
-    assert "1 change is not saved" in text
-    assert "another address" in text
+    page.get_by_text("another address").wait_for()
+    assert "1 change is not saved" in not_saved(page)
     assert state_of(page, second.address)["answered"] == 1
 
     # The new page of the same project offers what the old one could not save.

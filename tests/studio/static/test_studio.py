@@ -1,13 +1,12 @@
 """Nothing is cut, hidden without a word or out of place, in a narrow, a usual and a wide window."""
 
 import numpy as np
-import pytest
 from PIL import Image
 
-from driving import question, state_of
+from driving import FIRST_FRAME, question, state_of
 from tablefiles import write_customers
 
-SIZES = pytest.mark.parametrize(("width", "height"), [(400, 800), (1280, 800), (1920, 1080)])
+SIZES = [(400, 800), (1280, 800), (1920, 1080)]
 
 NAMES = [f"rec.sport.{name}.and.some.more.words" for name in ("baseball", "hockey")]
 NAMES += [f"class number {k}" for k in range(3, 21)]
@@ -48,6 +47,24 @@ HALF = """names => [...document.querySelectorAll(names)].filter(node => {
   const seen = box.getBoundingClientRect().bottom - node.getBoundingClientRect().top;
   return seen > 3 && seen < node.getBoundingClientRect().height - 2;
 }).map(node => node.outerHTML.slice(0, 160))"""
+
+
+#: The pixels in the middle row of the canvas, which goes over one border between the classes.
+MIDDLE_ROW = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+  const canvas = document.querySelector(".stage canvas");
+  const y = Math.floor(canvas.height / 2);
+  const data = canvas.getContext("2d").getImageData(0, y, canvas.width, 1).data;
+  done(Array.from({ length: canvas.width }, (_, x) => [...data.slice(4 * x, 4 * x + 4)]));
+})))"""
+
+
+def windows(page):
+    """Load a page anew in windows of every size."""
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.reload()
+        page.evaluate(FIRST_FRAME)
+        yield width, height
 
 
 def assert_well_laid_out(page, width, view, rows=".answer, .sizes li"):
@@ -107,8 +124,7 @@ def walk_through(page, width, height):
         assert max(box["y"] + box["height"] for box in boxes(page, ".right > .card")) > 0.97 * height
 
 
-@SIZES
-def test_texts_of_many_classes(studio, tmp_path, page_of, width, height):
+def test_texts_of_many_classes(studio, tmp_path, page_of):
     rng = np.random.default_rng(0)
     words = [[f"{stem}{end}" for end in ("a", "er", "ing", "ful")] for stem in ("play", "work")]
     common = ["the", "of", "and", "that", "some", "which", "under", "between"]
@@ -116,88 +132,83 @@ def test_texts_of_many_classes(studio, tmp_path, page_of, width, height):
     for k in range(80):
         lines.append(f'"{" ".join(rng.choice([*common, *words[k % 2]], 600))}."')
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
-    page = page_of(studio("t.csv", "--text", "body", "--classes", ",".join(NAMES)).address, width, height)
+    page = page_of(studio("t.csv", "--text", "body", "--classes", ",".join(NAMES)).address)
     question(page)
     for row in range(6):
         body = {"kind": "answer", "body": {"rows": [row], "class": row % 2 + 1}}
         assert page.request.post(page.url + "actions", data=body).ok
-    page.wait_for_function("() => document.querySelector('.numbers strong').textContent === '6'")
-    # A long text is shown by whole lines, and the rest of it can be scrolled to.
-    assert page.locator(".text.large").evaluate("node => node.scrollHeight > node.clientHeight")
-    walk_through(page, width, height)
+    for width, height in windows(page):
+        page.wait_for_function("() => document.querySelector('.numbers strong')?.textContent === '6'")
+        question(page)
+        # A long text is shown by whole lines, and the rest of it can be scrolled to.
+        assert page.locator(".text.large").evaluate("node => node.scrollHeight > node.clientHeight")
+        walk_through(page, width, height)
 
 
-@SIZES
-def test_rows_of_a_table(studio, tmp_path, page_of, width, height):
+def test_rows_of_a_table(studio, tmp_path, page_of):
     write_customers(tmp_path / "c.csv")
-    page = page_of(studio("c.csv", "--label", "segment").address, width, height)
-    question(page)
-    # No bar for an interval that is not told.
-    assert page.locator("#accuracy").inner_text() == "too early to tell"
-    assert page.locator(".gauge").count() == 0
-    walk_through(page, width, height)
+    page = page_of(studio("c.csv", "--label", "segment").address)
+    for width, height in windows(page):
+        question(page)
+        # No bar for an interval that is not told.
+        assert page.locator("#accuracy").inner_text() == "too early to tell"
+        assert page.locator(".gauge").count() == 0
+        walk_through(page, width, height)
 
 
-@SIZES
-def test_drawing_with_many_classes(studio, tmp_path, page_of, width, height):
+def test_drawing_with_many_classes(studio, tmp_path, page_of):
     pixels = np.random.default_rng(0).normal(60, 4, (40, 60, 3))
     pixels[10:30, 10:30] = 200
     Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(tmp_path / "p.png")
-    page = page_of(studio("p.png").address, width, height)
+    page = page_of(studio("p.png").address)
     page.get_by_label("Name of a new class").wait_for()
     for name in NAMES:
         assert page.request.post(page.url + "actions", data={"kind": "class", "body": {"name": name}}).ok
-    last = page.get_by_label(f"Draw {NAMES[-1]}", exact=True)
-    last.wait_for(state="attached")
     assert len(state_of(page)["classes"]) == len(NAMES)
-    assert_well_laid_out(page, width, "many classes", ".classes li")
-    assert page.evaluate("document.documentElement.scrollHeight") <= height
-    canvas = page.locator(".stage canvas").bounding_box()
-    assert canvas["height"] >= 0.35 * height
-    # The 18th class has the last of the keys; the others are chosen by mouse, and one more can be added.
-    page.locator(".stage canvas").focus()
-    page.keyboard.press("Shift+Digit9")
-    assert page.locator(".classes .on .name").input_value() == NAMES[17]
-    last.scroll_into_view_if_needed()
-    last.click()
-    assert page.locator(".classes .on .name").input_value() == NAMES[-1]
-    field = page.get_by_label("Name of a new class")
-    field.scroll_into_view_if_needed()
-    box = field.bounding_box()
-    assert box["y"] + box["height"] <= height
+    for width, height in windows(page):
+        last = page.get_by_label(f"Draw {NAMES[-1]}", exact=True)
+        last.wait_for(state="attached")
+        assert_well_laid_out(page, width, "many classes", ".classes li")
+        assert page.evaluate("document.documentElement.scrollHeight") <= height
+        canvas = page.locator(".stage canvas").bounding_box()
+        assert canvas["height"] >= 0.35 * height
+        # The 18th class has the last of the keys; the others are chosen by mouse, and one more can be added.
+        page.locator(".stage canvas").focus()
+        page.keyboard.press("Shift+Digit9")
+        assert page.locator(".classes .on .name").input_value() == NAMES[17]
+        last.scroll_into_view_if_needed()
+        last.click()
+        assert page.locator(".classes .on .name").input_value() == NAMES[-1]
+        field = page.get_by_label("Name of a new class")
+        field.scroll_into_view_if_needed()
+        box = field.bounding_box()
+        assert box["y"] + box["height"] <= height
 
 
-@SIZES
-def test_outlines_are_drawn_in_pixels_of_the_screen(studio, tmp_path, page_of, width, height):
+def test_outlines_are_drawn_in_pixels_of_the_screen(studio, tmp_path, page_of):
     """Also those of a cube of few pixels, each of which is many on the screen."""
-    cube = np.random.default_rng(0).normal(60, 1, (12, 12, 6)).astype(np.float32)
+    cube = np.random.default_rng(0).normal(60, 1, (12, 12, 200)).astype(np.float32)
     cube[:, 6:] = 200
     np.save(tmp_path / "cube.npy", cube)
-    page = page_of(studio("cube.npy", "--mode", "drawing").address, width, height)
+    page = page_of(studio("cube.npy", "--mode", "drawing").address)
     page.get_by_label("Name of a new class").wait_for()
     for name in ("left", "right"):
         page.request.post(page.url + "actions", data={"kind": "class", "body": {"name": name}})
     for number, x in ((1, 2), (2, 9)):
         stroke = {"class": number, "size": 2, "points": [[x, 3], [x, 9]]}
         page.request.post(page.url + "actions", data={"kind": "stroke", "body": stroke})
-    page.wait_for_function("() => Number(document.querySelector('#workspace').dataset.segmented ?? -1) >= 4")
-    page.keyboard.press("s")
-    for view, colours in (("overlay", [[255, 255, 255]]), ("outline", None)):
-        page.locator(f"input[value={view}]").check(force=True)
-        page.locator("#title").hover()
-        # The middle row of the canvas goes over one border between the classes.
-        run = page.evaluate(
-            """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
-              const canvas = document.querySelector(".stage canvas");
-              const y = Math.floor(canvas.height / 2);
-              const data = canvas.getContext("2d").getImageData(0, y, canvas.width, 1).data;
-              done(Array.from({ length: canvas.width }, (_, x) => [...data.slice(4 * x, 4 * x + 4)]));
-            })))"""
-        )
-        shown = [pixel[:3] for pixel in run if pixel[3] == 255]
-        if colours is None:  # the line has the colours of both classes
-            classes = state_of(page)["classes"]
-            colours = [[int(c["color"][k : k + 2], 16) for k in (1, 3, 5)] for c in classes]
-        line = sum(pixel in colours for pixel in shown)
-        assert 1 <= line <= 4, (view, line)
+    for _ in windows(page):
+        page.wait_for_function("() => document.querySelector('#workspace').dataset.segmented === '4'")
+        panel, *bands = boxes(page, ".panel, .bands select")
+        assert all(box["x"] + box["width"] <= panel["x"] + panel["width"] for box in bands)
+        page.keyboard.press("s")
+        for view, colours in (("overlay", [[255, 255, 255]]), ("outline", None)):
+            page.locator(f"input[value={view}]").check(force=True)
+            page.locator("#title").hover()
+            shown = [pixel[:3] for pixel in page.evaluate(MIDDLE_ROW) if pixel[3] == 255]
+            if colours is None:  # the line has the colours of both classes
+                classes = state_of(page)["classes"]
+                colours = [[int(c["color"][k : k + 2], 16) for k in (1, 3, 5)] for c in classes]
+            line = sum(pixel in colours for pixel in shown)
+            assert 1 <= line <= 4, (view, line)
     page_of.forgive("willReadFrequently")

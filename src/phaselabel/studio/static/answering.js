@@ -1,6 +1,6 @@
 // The answering workspace: questions, grids and reviews; beside them what follows from the answers.
 import { makeClassDialog } from "./classes.js";
-import { digitOf, el, find, statusText } from "./dom.js";
+import { digitOf, el, find, namesAndColours, statusText } from "./dom.js";
 import { makeFigures } from "./figures.js";
 import { makeGrid } from "./grid.js";
 import { classColours } from "./items.js";
@@ -69,7 +69,7 @@ export function open(root, first) {
   const review = makeReview(context);
   const list = makeList(context);
   const classDialog = makeClassDialog(context);
-  const figures = makeFigures(classDialog.open);
+  const figures = makeFigures((id) => classDialog.open(context.classOf(id)));
   const selection = makeSelection(context);
   const map = makeMap(selection.show);
 
@@ -316,10 +316,9 @@ export function open(root, first) {
     );
   }
 
-  // Buttons are made anew only when a class has changed: a click on one that is replaced is lost.
   let shownClasses = "";
   function showAnswers(classes) {
-    const now = JSON.stringify(classes.map(({ id, name, color }) => [id, name, color]));
+    const now = namesAndColours(classes);
     if (now === shownClasses) return;
     shownClasses = now;
     answers.replaceChildren(...classes.map(answerButton));

@@ -1,5 +1,5 @@
 // The classes of a drawing: choose, rename, recolour, hide and remove them.
-import { el, percent, textColour } from "./dom.js";
+import { el, namesAndColours, percent, textColour } from "./dom.js";
 
 // `actions` has choose(id), change(class, changes), remove(class) and draw().
 export function makeClassList(model, actions) {
@@ -12,7 +12,6 @@ export function makeClassList(model, actions) {
       "button",
       {
         class: "pick",
-        "aria-pressed": String(model.active === c.id),
         "aria-label": `Draw ${c.name}`,
         title: k < 18 ? `Key ${key}` : "",
         onclick: () => actions.choose(c.id),
@@ -34,11 +33,7 @@ export function makeClassList(model, actions) {
         markActive();
       },
     });
-    const share = el(
-      "span",
-      { class: "share", title: "Share of the picture" },
-      c.share == null ? "" : percent(c.share),
-    );
+    const share = el("span", { class: "share", title: "Share of the picture" });
     const colour = el("input", {
       type: "color",
       value: c.color,
@@ -66,13 +61,19 @@ export function makeClassList(model, actions) {
         actions.draw();
       },
     });
-    const active = model.active === c.id ? "on" : "";
-    return el("li", { "data-class": c.id, class: active }, button, name, share, shown, colour, remove);
+    return el("li", { "data-class": c.id }, button, name, share, shown, colour, remove);
   }
 
+  let shownClasses = "";
   function show() {
     const { classes, layers } = model.state;
-    node.replaceChildren(...classes.map(classEntry));
+    const now = namesAndColours(classes);
+    if (now !== shownClasses) node.replaceChildren(...classes.map(classEntry));
+    shownClasses = now;
+    classes.forEach(({ share }, k) => {
+      node.children[k].querySelector(".share").textContent = share == null ? "" : percent(share);
+    });
+    markActive();
     const drawn = new Set(layers.map((layer) => layer.class));
     if (classes.length < 2) {
       tip.textContent = "Name at least two classes: what you look for, and what surrounds it.";
@@ -82,7 +83,6 @@ export function makeClassList(model, actions) {
     tip.hidden = !tip.textContent;
   }
 
-  // Without a new list, which would take the focus from a name field.
   function markActive() {
     for (const entry of node.children) {
       const active = Number(entry.dataset.class) === model.active;
@@ -91,11 +91,17 @@ export function makeClassList(model, actions) {
     }
   }
 
-  // A new list would take the focus from a name that is being typed.
+  // A list that is made anew would take the focus from a name that is being typed.
   function update() {
     const focused = document.activeElement;
     if (!node.contains(focused) || focused.type !== "text") show();
   }
 
-  return { node, tip, show, update };
+  // What was typed or chosen was refused.
+  function reset() {
+    shownClasses = "";
+    show();
+  }
+
+  return { node, tip, show, update, reset };
 }

@@ -18,6 +18,19 @@ function setProperty(node, key, value) {
   else if (value != null) node.setAttribute(key, value);
 }
 
+// What changes when a list of classes must be made anew. Otherwise it is left: a click on a button that is replaced
+// is lost, and so is the focus.
+export const namesAndColours = (classes) =>
+  JSON.stringify(classes.map(({ id, name, color }) => [id, name, color]));
+
+// Replace the entries of a list, buttons with a data-row; the one that had the focus has it again.
+export function replaceEntries(node, ...children) {
+  const focused = document.activeElement;
+  const row = node.contains(focused) ? focused.dataset.row : undefined;
+  node.replaceChildren(...children);
+  if (row !== undefined) node.querySelector(`button[data-row="${row}"]`)?.focus({ preventScroll: true });
+}
+
 export const find = (selector) => document.querySelector(selector);
 
 // Whether a key press is text for a field, not a shortcut.

@@ -37,8 +37,7 @@ const KEYS = {
   V: "next view",
   S: "show or hide strokes",
   H: "hint: where a stroke helps most",
-  "+ −": "zoom",
-  0: "whole picture",
+  "+ − 0": "zoom in, zoom out, whole picture",
   D: "to the picture",
   "← ↑ ↓ →": "move the pen (on the picture)",
   Space: "pen down, pen up",
@@ -194,9 +193,20 @@ export function open(root, first) {
 
   async function importFile() {
     if (!fileField.files.length) return;
+    const before = model.state.images; // an event may bring the new ones before the response
     const next = await upload(fileField.files[0], ofPicture()).catch(() => null);
     fileField.value = "";
-    if (next) show(next);
+    if (!next) return;
+    if (isAlbum) sayWhere(before, next.images);
+    show(next);
+  }
+
+  // A file may be for other pictures than the one that is shown.
+  function sayWhere(before, images) {
+    const strokes = Object.fromEntries(before.map((one) => [one.id, one.strokes]));
+    const names = images.filter((one) => one.strokes > strokes[one.id]).map((one) => one.name);
+    const others = names.length > 3 ? ` and ${names.length - 3} more` : "";
+    toast(`Added to ${names.slice(0, 3).join(", ")}${others}`, "note");
   }
 
   // -- tools and views
@@ -256,7 +266,7 @@ export function open(root, first) {
   function changeClass(c, changes) {
     sendAction("rename", { class: c.id, ...changes })
       .then(show)
-      .catch(() => classes.show());
+      .catch(classes.reset);
   }
 
   function removeClass(c) {

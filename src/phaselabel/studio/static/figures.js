@@ -1,5 +1,5 @@
 // Numbers beside the question: answers, labels, accuracy, class sizes.
-import { count, cssPercent, el, percent } from "./dom.js";
+import { count, cssPercent, el, namesAndColours, percent } from "./dom.js";
 
 function gauge({ mean, low, high }) {
   const name = `Estimated accuracy ${percent(mean)}, between ${percent(low)} and ${percent(high)}`;
@@ -25,26 +25,34 @@ function accuracyFigure(accuracy) {
   ];
 }
 
-function sizeBar(c, most, edit) {
-  const bar = el("i", { style: { width: `${(100 * c.size) / most}%`, background: c.color } });
-  return el(
+// The size of a class; `update` shows it anew, and leaves the button, which may be pressed or have the focus.
+function sizeEntry({ id, name, color }, edit) {
+  const bar = el("i", { style: { background: color } });
+  const size = el("span", { class: "count" });
+  const answered = el("small", {});
+  const words = `Edit ${name}`;
+  const node = el(
     "li",
     {},
-    el(
-      "button",
-      { class: "label", title: `Edit ${c.name}`, "aria-label": `Edit ${c.name}`, onclick: () => edit(c) },
-      c.name,
-    ),
+    el("button", { class: "label", title: words, "aria-label": words, onclick: () => edit(id) }, name),
     el("span", { class: "track" }, bar),
-    el("span", { class: "count" }, count(c.size)),
-    el("small", {}, `${c.answered} answered`),
+    size,
+    answered,
   );
+  function update(c, most) {
+    bar.style.width = `${(100 * c.size) / most}%`;
+    size.textContent = count(c.size);
+    answered.textContent = `${c.answered} answered`;
+  }
+  return { node, update };
 }
 
-// `edit` is called with the class whose name was pressed.
+// `edit` is called with the number of the class whose name was pressed.
 export function makeFigures(edit) {
   const counts = el("div", { class: "numbers" });
   const sizes = el("ul", { class: "sizes scrolls", "aria-label": "Class sizes" });
+  let entries = [];
+  let shownClasses = "";
 
   function show(state) {
     counts.replaceChildren(
@@ -57,8 +65,14 @@ export function makeFigures(edit) {
       el("div", {}, el("strong", {}, count(state.labelled)), el("span", {}, "labelled")),
       el("div", { class: "wide" }, accuracyFigure(state.accuracy)),
     );
+    const now = namesAndColours(state.classes);
+    if (now !== shownClasses) {
+      shownClasses = now;
+      entries = state.classes.map((c) => sizeEntry(c, edit));
+      sizes.replaceChildren(...entries.map((entry) => entry.node));
+    }
     const most = Math.max(1, ...state.classes.map((c) => c.size));
-    sizes.replaceChildren(...state.classes.map((c) => sizeBar(c, most, edit)));
+    state.classes.forEach((c, k) => entries[k].update(c, most));
   }
 
   return { node: el("section", { class: "card" }, counts, sizes), show };

@@ -1,5 +1,5 @@
 // All items as a list: by class, by what was done with them, with a search.
-import { count, el, percent } from "./dom.js";
+import { count, el, namesAndColours, percent, replaceEntries } from "./dom.js";
 import { chip, itemView } from "./items.js";
 import { query } from "./server.js";
 
@@ -65,7 +65,12 @@ export function makeList(context) {
     return el(
       "li",
       {},
-      el("button", { class: "entry", title: name, onclick: () => context.look(q) }, itemView(q.item), text),
+      el(
+        "button",
+        { class: "entry", title: name, "data-row": String(q.item.row), onclick: () => context.look(q) },
+        itemView(q.item),
+        text,
+      ),
     );
   }
 
@@ -84,14 +89,16 @@ export function makeList(context) {
     );
   }
 
+  let shownClasses = "";
   function fillClasses() {
+    const { classes } = context.state;
+    const now = namesAndColours(classes);
+    if (now === shownClasses) return;
+    shownClasses = now;
     const chosen = ofClass.value;
-    const all = el("option", { value: "" }, "All classes");
-    ofClass.replaceChildren(
-      all,
-      ...context.state.classes.map((c) => el("option", { value: String(c.id) }, c.name)),
-    );
-    ofClass.value = context.state.classes.some((c) => String(c.id) === chosen) ? chosen : "";
+    const choices = classes.map((c) => el("option", { value: String(c.id) }, c.name));
+    ofClass.replaceChildren(el("option", { value: "" }, "All classes"), ...choices);
+    ofClass.value = classes.some((c) => String(c.id) === chosen) ? chosen : "";
   }
 
   function show() {
@@ -112,7 +119,8 @@ export function makeList(context) {
     const page = await query("list", wanted).catch(() => null);
     // Responses overtake each other: only the one to the latest request counts.
     if (context.view !== "list" || !page || number !== latest) return;
-    found.replaceChildren(pager(page), el("ul", { class: "list" }, page.items.map(entry)));
+    fillClasses(); // one may have another name by now
+    replaceEntries(found, pager(page), el("ul", { class: "list" }, page.items.map(entry)));
   }
 
   return { show, refresh };

@@ -322,7 +322,10 @@ export function makeMap(onSelect) {
     dotsImage = null;
     draw();
   }
-  new ResizeObserver(draw).observe(node);
+  new ResizeObserver(() => {
+    hover.hide(); // its place is that of another size
+    draw();
+  }).observe(node);
   window.addEventListener("themechange", repaint);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   canvas.addEventListener("blur", hover.hide);

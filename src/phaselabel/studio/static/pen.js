@@ -32,6 +32,13 @@ export function makePen(model, view, shapes, canStart, onStroke) {
     onStroke(stroke);
   }
 
+  function liftKeyboardPen() {
+    if (!keyboardDown) return;
+    keyboardDown = false;
+    finish();
+    setStatus("Pen up");
+  }
+
   // Two fingers move and zoom.
   function pinch(event, before) {
     const other = [...pointers.values()].find((p) => p.pointerId !== event.pointerId);
@@ -45,6 +52,7 @@ export function makePen(model, view, shapes, canStart, onStroke) {
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, event);
+    liftKeyboardPen();
     if (pointers.size === 2) {
       model.stroke = null;
       return;
@@ -111,11 +119,8 @@ export function makePen(model, view, shapes, canStart, onStroke) {
       model.cursor = [within(x + step * arrow[0], width), within(y + step * arrow[1], height)];
       if (keyboardDown) extend(model.cursor);
       else shapes.move(model.cursor);
-    } else if (keyboardDown) {
-      keyboardDown = false;
-      finish();
-      setStatus("Pen up");
-    } else if (begin(model.cursor)) {
+    } else if (keyboardDown) liftKeyboardPen();
+    else if (begin(model.cursor)) {
       keyboardDown = true;
       setStatus("Pen down: arrows draw, space lifts it");
     }

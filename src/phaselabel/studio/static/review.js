@@ -1,5 +1,5 @@
 // Answers that contradict their neighbours, and the items of least confidence.
-import { el, percent } from "./dom.js";
+import { el, percent, replaceEntries } from "./dom.js";
 import { chip, itemView } from "./items.js";
 import { query } from "./server.js";
 
@@ -19,7 +19,12 @@ export function makeReview(context) {
     return el(
       "li",
       {},
-      el("button", { class: "entry", onclick: () => context.look(q) }, itemView(q.item), text),
+      el(
+        "button",
+        { class: "entry", "data-row": String(q.item.row), onclick: () => context.look(q) },
+        itemView(q.item),
+        text,
+      ),
     );
   }
 
@@ -34,7 +39,8 @@ export function makeReview(context) {
   async function refresh() {
     const found = await query("review").catch(() => null);
     if (context.view !== "review" || !found) return;
-    panel.replaceChildren(
+    replaceEntries(
+      panel,
       el("h2", {}, "Answers that contradict their neighbours"),
       list(found.suspects),
       el("h2", {}, "Least certain items"),

@@ -71,6 +71,7 @@ function setUpKeys(workspace) {
   };
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
+      if (!find("#exports").hidden) find("#export").focus();
       openMenu(false);
       if (isTyping(event)) event.target.blur();
     }
