@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from phaselabel.evidence.folds import Folds, class_weights
 
 #: The prior weight of the models of the rows together.
-ROWS_WEIGHT = 0.6
+ROWS_WEIGHT = 1.3
 
 #: The prior weight of the propagations on graphs together.
 GRAPH_WEIGHT = 0.5
@@ -29,9 +29,9 @@ LEAST_SPREAD_WEIGHT = 0.05
 #: The prior weight of the rows' opinion carried along a graph of its own.
 CARRIED_WEIGHT = 0.5
 
-#: The deviation of one expert's weight from the prior, and that of all experts of a kind together. Ten labels
-#: can tell whether the rows or the graph are worth more, hardly which of four models of the rows.
-OWN_DEVIATION, KIND_DEVIATION = 0.3, 1.0
+#: The deviation of one expert's weight from the prior, and again of all weights of a kind along the prior. Ten
+#: labels can tell whether the rows or the graph are worth more, hardly which of four models of the rows is.
+DEVIATION = 0.3
 
 #: Where few hidden labels are found by no expert, every weight would be 0, and nothing decided. Together the
 #: weights are at least this share of the prior.
@@ -64,7 +64,7 @@ def prior_weights(kinds: list[str], labels_per_class: float) -> NDArray[np.float
     Examples
     --------
     >>> prior_weights(["rows", "rows", "graph", "spread"], 2.0).tolist()
-    [0.3, 0.3, 0.5, 0.5]
+    [0.65, 0.65, 0.5, 0.5]
     """
     total = {
         "rows": ROWS_WEIGHT,
@@ -77,10 +77,10 @@ def prior_weights(kinds: list[str], labels_per_class: float) -> NDArray[np.float
 
 def prior_precision(kinds: list[str], prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """The inverse covariance of the weights: own deviations, and a common one for all experts of a kind."""
-    covariance = OWN_DEVIATION**2 * np.eye(len(kinds))
+    covariance = DEVIATION**2 * np.eye(len(kinds))
     for kind in set(kinds):
         common = np.where([other == kind for other in kinds], prior, 0)
-        covariance += KIND_DEVIATION**2 * np.outer(common, common) / max(float(common @ common), 1e-12)
+        covariance += DEVIATION**2 * np.outer(common, common) / max(float(common @ common), 1e-12)
     return np.asarray(np.linalg.inv(covariance))
 
 
