@@ -53,9 +53,10 @@ bench: .venv-bench/stamp
 	.venv-bench/bin/python benchmarks/images.py
 	.venv-bench/bin/python benchmarks/studio.py
 
-# Builds dist/ and tries the wheel in empty environments; TRY="--python python3.13" tries one Python only.
+# Builds dist/ and tries the wheel in empty environments; TRY="--python python3.13" tries one Python only. TAG=v0.2.0
+# and REPOSITORY=https://… are for what is published: the version has a day then, and links of the README lead somewhere.
 release-check: .venv-release/stamp
-	.venv-release/bin/python .ci/release_check.py --tag "$(TAG)" $(TRY)
+	.venv-release/bin/python .ci/release_check.py --tag "$(TAG)" --repository "$(REPOSITORY)" $(TRY)
 
 # Hostile inputs for some minutes: make fuzz MINUTES=120. Failing inputs are kept in out/fuzz.
 MINUTES ?= 5

@@ -41,13 +41,14 @@ def main() -> None:
     """Run every check; the first that fails ends the program with its sentence."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tag", default="", help="the tag to publish; it must be v and the version")
+    parser.add_argument("--repository", default="", help="its address, into which links of the README lead")
     parser.add_argument("--python", action="append", default=[], help="try this Python only")
     arguments = parser.parse_args()
     version = version_of_source()
     if arguments.tag and arguments.tag != f"v{version}":
         sys.exit(f"The tag is {arguments.tag}, the version in the source {version}; they must agree.")
-    notes = release_notes(version)
-    wheel = build()
+    notes = release_notes(version, dated=bool(arguments.tag))
+    wheel = build(arguments.repository, arguments.tag or "HEAD")
     check_files(wheel)
     check_citation(version)
     check_recipe()
@@ -64,21 +65,49 @@ def version_of_source() -> str:
     return re.search(r'^__version__ = "([^"]+)"', text, re.MULTILINE)[1]
 
 
-def release_notes(version: str, text: str | None = None) -> str:
-    """The section of the changelog for a version, without its heading."""
+def release_notes(version: str, text: str | None = None, *, dated: bool = False) -> str:
+    """The section of the changelog for a version, without its heading; with ``dated`` that has a day."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8") if text is None else text
     section = re.search(
-        rf"^## {re.escape(version)}\b[^\n]*\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE
+        rf"^## {re.escape(version)}\b([^\n]*)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE
     )
-    if not section or not section[1].strip():
+    if not section or not section[2].strip():
         sys.exit(f"CHANGELOG.md has nothing under '## {version}'; write what changed.")
-    return section[1].strip() + "\n"
+    if dated and not re.fullmatch(r" — \d{4}-\d\d-\d\d", section[1]):
+        sys.exit(f"CHANGELOG.md has '## {version}{section[1]}'; a release has a day, as in '— 2026-01-31'.")
+    return section[2].strip() + "\n"
 
 
-def build() -> Path:
+def published_readme(text: str, repository: str, tag: str) -> str:
+    """The README with links into the repository: on the page of a package index its own lead nowhere."""
+    return re.sub(
+        r"(!?)(\[[^\]]*\])\((?!https?:|#)([^)]+)\)",
+        lambda found: f"{found[1]}{found[2]}({repository}/{'raw' if found[1] else 'blob'}/{tag}/{found[3]})",
+        text,
+    )
+
+
+def copy_sources(folder: Path, repository: str, tag: str) -> None:
+    """Copy what is published; with the address of the repository, README and metadata name it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    published = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    for name in ("pyproject.toml", ".gitignore", *published):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
+        copy(ROOT / name, folder / name)
+    if repository:
+        readme = folder / "README.md"
+        text = published_readme(readme.read_text(encoding="utf-8"), repository, tag)
+        readme.write_text(text, encoding="utf-8")
+        with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
+            file.write(f'\n[project.urls]\nRepository = "{repository}"\n')
+
+
+def build(repository: str, tag: str) -> Path:
     """Build the sdist and, from the sdist, the wheel; check metadata and long description."""
     shutil.rmtree(DIST, ignore_errors=True)
-    run(sys.executable, "-m", "build", "--outdir", str(DIST), str(ROOT))
+    with tempfile.TemporaryDirectory(prefix="phaselabel-sources-") as folder:
+        copy_sources(Path(folder), repository, tag)
+        run(sys.executable, "-m", "build", "--outdir", str(DIST), folder)
     run(sys.executable, "-m", "twine", "check", "--strict", *map(str, sorted(DIST.iterdir())))
     (wheel,) = DIST.glob("*.whl")
     return wheel

@@ -184,8 +184,11 @@ def beyond_memory(n, width, workers, threads, memory):
     }  # fmt: skip
 
 
-def overlapping(n, workers, memory, evidence="auto"):
-    """Classes that overlap: a local fit, or blocks on Dask, accuracy beside time."""
+def overlapping(n, workers, memory, evidence="auto", kept=None):
+    """Classes that overlap: a local fit, or blocks on Dask, accuracy beside time.
+
+    The first run leaves its labels in the file ``kept``; a later one is compared with them, row by row.
+    """
     from dask.distributed import Client, LocalCluster
 
     record = {
@@ -233,6 +236,10 @@ def overlapping(n, workers, memory, evidence="auto"):
         figures = model.choice_.figures
         record["hidden_found"] = [figures.rows, figures.graph, figures.together]
     hidden = labels < 0
+    if kept and kept.exists():
+        record["same_label"] = float(np.mean(labelled == np.load(kept)))
+    elif kept:
+        np.save(kept, labelled)
     return record | {
         "recall": model.neighbor_recall_, "accuracy": float(np.mean(labelled[hidden] == y[hidden])),
         "sweeps": model.n_iter_,
@@ -255,6 +262,10 @@ def main():
     parser.add_argument("--wide", type=int, help="features of rows in files that exceed the memory")
     parser.add_argument("--overlapping", action="store_true", help="classes that overlap, with evidence")
     parser.add_argument("--graph-alone", action="store_true", help="classes that overlap, without evidence")
+    parser.add_argument(
+        "--labels", type=Path, metavar="NPY",
+        help="classes that overlap: keep the labels there, or compare with those that an earlier run kept",
+    )  # fmt: skip
     parser.add_argument("--sweeps-per-round", default="auto")
     parser.add_argument("--all", action="store_true", help="the table of docs/scale.md without 10^7 rows")
     parser.add_argument("--keep", action="store_true", help="add the result to results/scale.json")
@@ -268,7 +279,7 @@ def main():
     n = int(given.rows)
     if given.overlapping or given.graph_alone:
         evidence = None if given.graph_alone else "auto"
-        record = overlapping(n, given.workers, given.memory, evidence=evidence)
+        record = overlapping(n, given.workers, given.memory, evidence=evidence, kept=given.labels)
     elif given.wide:
         record = beyond_memory(n, given.wide, given.workers, given.threads, given.memory)
     elif given.workers:

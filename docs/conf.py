@@ -42,7 +42,7 @@ napoleon_use_ivar = True
 toc_object_entries_show_parents = "hide"
 highlight_language = "none"
 html_math_renderer = "mathml"
-exclude_patterns = ["_build", "_templates", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "_templates"]
 # Links into the repository, from pages that are read there too, lead nowhere in the handbook.
 suppress_warnings = ["myst.xref_missing", "config.cache"]
 
@@ -54,6 +54,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,  # a page that fetches its tables from elsewhere
     "abort_on_example_error": True,
 }
 

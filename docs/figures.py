@@ -26,6 +26,8 @@ FEW_LABELS = {
 }
 #: The table of what answers teach in the studio, between its marks.
 CURVES = re.compile(r"(?<=<!-- curves -->\n).*?(?=<!-- /curves -->)", re.DOTALL)
+#: The table of the means over all pictures, between its marks.
+PICTURES = re.compile(r"(?<=<!-- pictures -->\n).*?(?=<!-- /pictures -->)", re.DOTALL)
 #: A set is in the first of these tables if the best of the others leads by more points than this with some
 #: number of labels.
 SMALLEST_LOSS = 1.0
@@ -48,6 +50,7 @@ def filled(text: str) -> str:
     """
     text = LOSSES.sub(lambda found: losses(), text)
     text = CURVES.sub(lambda found: curves(), text)
+    text = PICTURES.sub(lambda found: pictures(), text)
     return MARK.sub(lambda found: f"{figure(found[2], found[3])}<!-- {found[2]}: {found[3]} -->", text)
 
 
@@ -132,6 +135,19 @@ def curves() -> str:
         shown = [" · ".join(f"{100 * line['right'][k]:.1f}" for k in COUNTS) for line in both]
         off = " / ".join(f"{100 * line['off']:.1f}" for line in both)
         rows.append([name.replace("_", " "), *shown, off])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def pictures() -> str:
+    """A table of the pixels that every method gets right, the mean over all pictures, the best in bold."""
+    lines = [row for row in _loaded(RESULTS / "images-contest.json")["results"] if row["picture"] == "mean"]
+    markings = [key for key in lines[0] if key not in ("picture", "method")]
+    right = {(row["method"], key): row[key].split(" / ")[0] for row in lines for key in markings}
+    best = {key: max((right[row["method"], key] for row in lines), key=float) for key in markings}
+    rows = [["mean of all pictures", *markings], ["---"] * (len(markings) + 1)]
+    for row in lines:
+        found = [(right[row["method"], key], best[key]) for key in markings]
+        rows.append([row["method"], *(f"**{value}**" if value == most else value for value, most in found)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

@@ -264,7 +264,23 @@ def test_the_section_of_a_version_becomes_its_release_notes():
     assert module.release_notes("1.0.0", text) == "- old\n"
     with pytest.raises(SystemExit, match="nothing under"):
         module.release_notes("3.0.0", text)
-    assert module.release_notes(phaselabel.__version__).startswith("### ")
+    with pytest.raises(SystemExit, match="a release has a day"):
+        module.release_notes("2.0.0", text, dated=True)
+    assert module.release_notes("2.0.0", text.replace("unreleased", "2026-01-31"), dated=True) == "- new\n"
+    notes = module.release_notes(phaselabel.__version__)
+    assert notes.startswith("### ")
+    assert "](" not in notes  # a link of the repository leads nowhere on the page of a release
+
+
+def test_links_of_the_published_readme_lead_into_the_repository():
+    module, address = release_check(), "https://example.org/a/b"
+    assert module.published_readme("![A](c/d.png) [e](f.md#g) [x](https://x.org) [b](#g)", address, "v1") == (
+        f"![A]({address}/raw/v1/c/d.png) [e]({address}/blob/v1/f.md#g) [x](https://x.org) [b](#g)"
+    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)]+)\)", module.published_readme(readme, address, "v1"))
+    assert len(targets) > 20
+    assert all(target.startswith("https://") for target in targets)
 
 
 def test_the_conda_recipe_agrees_with_the_package():

@@ -6,9 +6,16 @@ Documents that name each other, such as papers that cite each other: the links a
 each document are its features. Here the documents are those of SciPy's functions, and a link is the name of
 another function in the text. ``fit(X, y, graph=...)`` takes both.
 
-The usual example is Cora, papers that cite each other. Its files come with no package, and this page is built
-without a download; SciPy is on every machine that runs phaselabel. Cora's published split is in the
-:doc:`benchmarks </benchmarks>`.
+The usual example is Cora, papers that cite each other, with the words that each of them has. Its files come
+with no package, and this page is built without a download; so here is a picture of it, with the labels of the
+published split (``python benchmarks/splits.py --picture cora.png``; the :doc:`benchmarks </benchmarks>`):
+
+.. figure:: /images/cora.png
+   :alt: Cora: 140 labels of 2,708 papers; what was found; test papers right by words, by links and by both
+
+   Cora: words alone, links alone, and both.
+
+SciPy is on every machine that runs phaselabel. The same in code:
 """
 
 import importlib

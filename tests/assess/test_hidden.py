@@ -99,3 +99,36 @@ def test_the_interval_is_narrower_where_fewer_of_the_labels_are_hidden():
         return high - low
 
     assert width(90) < width(0)
+
+
+def test_hidden_labels_count_as_the_classes_are_large():
+    """Of a class that has nine rows in ten, and of one that has the tenth, as many labels are known."""
+    from phaselabel.assess.hidden import HeldOut
+
+    labels = np.repeat([0, 1], 10).astype(np.int32)
+    believed = np.tile([0.95, 0.05], (20, 1))
+    believed[10:15] = 0.05, 0.95
+    sizes = np.array([0.9, 0.1])
+    held = HeldOut.of_probabilities(np.arange(20), labels, believed, 5, np.ones(2), sizes)
+    assert held.weights[:10].sum() == pytest.approx(0.9)
+    assert held.n_found == 15
+    assert held.accuracy == pytest.approx(0.9 + 0.1 / 2)
+    alike = HeldOut(held.rows, held.given, held.found, held.confidence, 5, 0, believed)
+    assert alike.accuracy == 0.75
+    assert "95.0% of the labels expected to be right" in str(held)
+    assert "15 of 20 hidden known labels found" in str(held)
+
+
+def test_the_estimate_is_right_where_classes_are_uneven():
+    """One row in twenty is of the second class, which overlaps the first; the labels are of random rows."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(1500) < 0.05).astype(int)
+    X = rng.normal(size=(1500, 4)) + 1.2 * y[:, None]
+    given = np.where(rng.random(1500) < 0.15, y, -1)
+    model = GinzburgLandauClassifier().fit(X, given)
+    right = np.mean((model.transduction_ == y)[given < 0])
+    low, high = model.hold_out().interval()
+    assert low <= right <= high
+    assert model.hold_out().accuracy == pytest.approx(right, abs=0.03)
+    told = GinzburgLandauClassifier(class_sizes=[0.95, 0.05]).fit(X, given)
+    assert told.hold_out().accuracy == pytest.approx(np.mean((told.transduction_ == y)[given < 0]), abs=0.03)

@@ -32,6 +32,23 @@ def test_their_confidence_is_low(without_zero, digits):
     assert np.median(model.confidence_[y != 0]) > 0.9
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("evidence", ["auto", None])
+def test_rows_beside_them_are_doubted_too_and_keep_their_class(evidence):
+    """Of three heaps two are labelled; fitted rows of the third, and new ones, are no surer than half."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3)) + np.repeat([[0, 0, 0], [20, 0, 0], [11, 6, 0]], 80, axis=0)
+    y = np.full(240, -1)
+    y[:10], y[80:90] = 0, 1
+    model = GinzburgLandauClassifier(100, evidence=evidence).fit(X, y)
+    model.novel_ = np.arange(240) >= 160
+    np.testing.assert_array_equal(model.predict(X), model.transduction_)
+    np.testing.assert_array_equal(model.label_distributions_.argmax(axis=1), model.transduction_)
+    sure = model.predict_proba(X + 0.01).max(axis=1)
+    assert sure[160:].max() <= 0.5 + 1e-6
+    assert sure[:160].min() > 0.5 + 1e-6
+
+
 def test_nothing_is_said_where_every_class_has_labels(digits, digits_graph):
     for draw in range(3):
         assert not far_rows(digits_graph, sample_labels(digits[1], 20, random_state=draw)).any()

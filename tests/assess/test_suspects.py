@@ -36,6 +36,8 @@ def test_wrong_labels_are_suspects(digits):
     assert 0.1 < found.share_wrong < 0.3
     assert len(clean.suspect_labels_) <= 0.02 * 500
     assert "of 500 labels look wrong" in str(found)
+    assert np.mean(found.likely == y[found.rows]) >= 0.8
+    assert not (found.likely == flipped[found.rows]).any()
 
 
 def test_true_labels_are_not_accused():

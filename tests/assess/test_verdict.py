@@ -72,6 +72,24 @@ def test_nothing_to_hide():
 def test_a_segmentation_in_a_notebook():
     result = pl.segment(np.array([[0, 9, 250, 255]], np.uint8), [[1, 0, 0, 2]], patch=1)
     assert "50.0% of the pixels" in result._repr_html_()
+    assert "How many pixels are right is not known: no stroke was hidden" in result._repr_html_()
+
+
+def test_a_segmentation_says_how_many_hidden_strokes_were_found(tmp_path):
+    rng = np.random.default_rng(0)
+    image = rng.normal(80, 8, (30, 40, 3)).clip(0, 255).astype(np.uint8)
+    image[:, 20:] += 90
+    marks = np.zeros((30, 40), int)
+    for row in (4, 14, 24):
+        marks[row, 2:15], marks[row, 24:38] = 1, 2
+    model = pl.Segmenter(patch=3).fit([image], [marks])
+    assert model.strokes_found_ == 1.0
+    said = "Of marks in strokes that were hidden, 100 of 100 were found again"
+    assert said in model.results_[0]._repr_html_()
+    model.save(tmp_path / "m")
+    assert pl.load(tmp_path / "m").strokes_found_ == 1.0
+    pieces = pl.Graph.from_weights(np.kron(np.eye(2), np.ones((2, 2))))
+    assert "No label reaches a piece without a known one" in pieces._repr_html_()
 
 
 def test_words_are_escaped():
@@ -82,3 +100,13 @@ def test_a_few_labels_that_were_all_found_do_not_promise_a_hundred():
     zeros = np.zeros(18, np.int32)
     said = verdict(HeldOut(np.arange(18), zeros, zeros, np.ones(18), 5, 0, np.ones((18, 2))))
     assert said.startswith("68 to 100 of 100 labels")
+    assert said.endswith("were found again. No label of 1 class could be hidden.")
+
+
+def test_the_verdict_says_what_it_does_not_judge(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    labels = np.where((np.arange(300) < 80) & (y < 8), y, -1)
+    labels[np.flatnonzero(y >= 8)[:2]] = 8, 9
+    model = pl.GinzburgLandauClassifier().fit(X, labels)
+    assert sorted(set(y[np.flatnonzero(y >= 8)[:2]])) == [8, 9]
+    assert verdict(model.hold_out()).endswith(" No label of 2 classes could be hidden.")

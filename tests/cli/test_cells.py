@@ -86,6 +86,7 @@ def test_what_is_wrong_is_said(path, capsys):
         (["--label", "cell_type", "--use", "obsp/connectivities"], "has no 'connectivities'"),
         (["--label", "cell_type", "--out", "o.parquet"], "must end in .h5ad"),
         (["--label", "cell_type", "--report", "r.html", "--missing-labels"], ": --missing-labels, --report."),
+        (["--label", "cell_type", "--embed"], "not for .h5ad files: --embed."),
         (["--label", "cell_type", "--graph", "edges.csv"], "with --use obsp/NAME"),
         (["--label", "cell_type", "--class-sizes", "B=1"], "['T'] is missing"),
         (["--label", "cell_type", "--metric", "nearby"], "metric must be one of"),
@@ -95,5 +96,7 @@ def test_what_is_wrong_is_said(path, capsys):
     broken = path.with_name("broken.h5ad")
     broken.write_bytes(path.read_bytes()[:3000])
     assert main(["label", str(broken), "--label", "cell_type"]) == 1
-    assert "can't be read as an h5ad file" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "can't be read as an h5ad file" in said
+    assert "Is it complete" in said
     assert not broken.with_name("broken_labelled.h5ad").exists()

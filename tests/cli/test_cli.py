@@ -45,7 +45,8 @@ BAD = {
     "half of a letter": (GOOD.encode("utf-16")[:-1], ["--label", "k"], "t.csv is not utf-16 text"),
     "unknown encoding": (GOOD, ["--label", "k", "--encoding", "klingon"], "no encoding 'klingon'"),
     "nearly the right column": (GOOD, ["--label", "K"], "did you mean 'k'?"),
-    "an odd target": (GOOD, ["--label", "k", "--out", "o.xlsx"], "o.xlsx: the extension '.xlsx'"),
+    "an odd target": (GOOD, ["--label", "k", "--out", "o.xlsx"], "o.xlsx: workbooks and databases are read"),
+    "a packed target": (GOOD, ["--label", "k", "--out", "o.csv.gz"], "the extension '.gz' is not one of"),
     "one array": (GOOD, ["--label", "k", "--out", "o.npy"], "write .npz, .csv or .parquet"),
     "not text": (b"x,y,k\n\xe4,1,a\n\xe5,2,b\n", ["--label", "k"], "--encoding"),
 }

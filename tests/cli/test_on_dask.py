@@ -3,19 +3,18 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 import time
+from concurrent.futures import CancelledError
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from dask.distributed import LocalCluster
 from pyarrow import parquet
 
 import phaselabel as pl
 from clusters import blobs
+from processes import start_command
 
 
 @pytest.fixture
@@ -206,6 +205,17 @@ def test_columns_are_refused_in_the_words_of_a_local_run(client, command, tmp_pa
         assert said == here.stderr.splitlines()[-1]
 
 
+def test_a_scheduler_that_ends_is_a_sentence(client, command, embeddings, monkeypatch):
+    def cut_off(*given):
+        raise CancelledError("a task was cancelled for reason: scheduler-connection-lost.")
+
+    monkeypatch.setattr("phaselabel.distributed.columns.survey", cut_off)
+    words = ["label", "embeddings.parquet", "--labels", "labels.csv", "--out", "out.parquet", "--dask"]
+    done = command(*words, client.scheduler.address)
+    assert done.returncode == 1
+    assert "The connection to the scheduler at tcp://127.0.0.1:" in done.stderr.splitlines()[-1]
+
+
 def ours(client):
     """The tasks of phaselabel that the scheduler knows."""
     return client.run_on_scheduler(
@@ -224,20 +234,16 @@ def waited(condition, seconds=60):
 
 def test_an_interrupt_lets_go_and_resume_goes_on(client, command, embeddings, tmp_path):
     folder, y = embeddings
-    words = ["label", folder, "--labels", "labels.csv", "--out", "out.parquet", "--checkpoint", "kept"]
+    # Names that only the command's own process can take for these files: workers are in another folder.
+    words = ["label", folder.name, "--labels", "labels.csv", "--out", "out.parquet", "--checkpoint", "kept"]
     words += ["--dask", client.scheduler.address, "--sweeps-per-round", "1"]
     other = client.submit(time.sleep, 20, key="somebody-else's")
     before = set(ours(client))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "phaselabel", *map(str, words)],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = start_command(tmp_path, *words)
     # Search, graph and flow are still to come, however late the signal is sent.
     assert waited(lambda: (tmp_path / "kept" / "plan.json").exists(), 120)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 130
+    assert process.wait(60) == 130
     assert waited(lambda: set(ours(client)) <= before), set(ours(client)) - before
     assert other.status in ("pending", "finished")
     other.cancel()
@@ -245,13 +251,13 @@ def test_an_interrupt_lets_go_and_resume_goes_on(client, command, embeddings, tm
     done = command(*words)
     assert done.returncode == 1
     assert "--resume" in done.stderr
-    done = command(*words, "--resume")
-    assert done.returncode == 0, done.stderr
+    process = start_command(tmp_path, *words, "--resume")
+    assert process.wait(300) == 0, process.stderr.read()
     predicted = parquet.read_table(tmp_path / "out.parquet").column("label_predicted").to_pylist()
     assert np.mean(np.array(predicted, object) == [f"class {c}" for c in y]) > 0.95
 
 
-def test_unsure_rows_are_left_empty_here_and_there(tmp_path, monkeypatch, capsys):
+def test_unsure_rows_are_left_empty_here_and_there(client, tmp_path, monkeypatch, capsys):
     from phaselabel.cli.main import main
 
     rng = np.random.default_rng(0)
@@ -263,19 +269,15 @@ def test_unsure_rows_are_left_empty_here_and_there(tmp_path, monkeypatch, capsys
     parquet.write_table(table, "one.parquet")
     common = ["--label", "kind", "--abstain-below", "0.8", "--json"]
     facts = {}
-    cluster = LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=None
-    )
-    with cluster:
-        for name, source, words in (
-            ("here", "one.parquet", []),
-            ("there", "rows.parquet", ["--dask", cluster.scheduler_address]),
-        ):
-            assert main(["label", source, *common, *words, "--out", f"{name}.parquet", "--model", name]) == 0
-            new = ["predict", name, source, *words, "--json", "--out", f"{name}-new.parquet"]
-            facts[name] = json.loads(capsys.readouterr().out)
-            assert main(new) == 0
-            facts[f"{name}-new"] = json.loads(capsys.readouterr().out)
+    for name, source, words in (
+        ("here", "one.parquet", []),
+        ("there", "rows.parquet", ["--dask", client.scheduler.address]),
+    ):
+        assert main(["label", source, *common, *words, "--out", f"{name}.parquet", "--model", name]) == 0
+        new = ["predict", name, source, *words, "--json", "--out", f"{name}-new.parquet"]
+        facts[name] = json.loads(capsys.readouterr().out)
+        assert main(new) == 0
+        facts[f"{name}-new"] = json.loads(capsys.readouterr().out)
     for name, said in facts.items():
         found = parquet.read_table(f"{name}.parquet")
         empty = np.array([label is None for label in found.column("kind_predicted").to_pylist()])
@@ -285,7 +287,7 @@ def test_unsure_rows_are_left_empty_here_and_there(tmp_path, monkeypatch, capsys
         assert (said["abstained"], sum(said["predicted"].values())) == (empty.sum(), (~empty).sum())
 
 
-def test_rows_from_a_bucket_labelled_and_predicted_into_it(bucket, tmp_path, monkeypatch):
+def test_rows_from_a_bucket_labelled_and_predicted_into_it(client, bucket, tmp_path, monkeypatch):
     import s3fs
 
     from phaselabel.cli.main import main
@@ -301,17 +303,13 @@ def test_rows_from_a_bucket_labelled_and_predicted_into_it(bucket, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert main(["label", "one.parquet", "--label", "kind", "--model", "model", "--out", "l.parquet"]) == 0
     local = parquet.read_table("l.parquet").column("kind_predicted").to_pylist()
-    cluster = LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=None
-    )
-    with cluster:
-        words = ["--dask", cluster.scheduler_address, "--out"]
-        job = ["label", f"{bucket}/rows.parquet", "--label", "kind", "--checkpoint", f"{bucket}/cli-job"]
-        assert main([*job, *words, f"{bucket}/labelled.parquet"]) == 0
-        assert main([*job, *words, f"{bucket}/labelled.parquet"]) == 1  # it is there already
-        new = ["predict", "model", f"{bucket}/rows.parquet", *words]
-        assert main([*new, f"{bucket}/predicted.parquet"]) == 0
-        assert main([*new, "predicted.parquet"]) == 0
+    words = ["--dask", client.scheduler.address, "--out"]
+    job = ["label", f"{bucket}/rows.parquet", "--label", "kind", "--checkpoint", f"{bucket}/cli-job"]
+    assert main([*job, *words, f"{bucket}/labelled.parquet"]) == 0
+    assert main([*job, *words, f"{bucket}/labelled.parquet"]) == 1  # it is there already
+    new = ["predict", "model", f"{bucket}/rows.parquet", *words]
+    assert main([*new, f"{bucket}/predicted.parquet"]) == 0
+    assert main([*new, "predicted.parquet"]) == 0
     found = [
         parquet.read_table(f"jobs/{name}.parquet", filesystem=store) for name in ("labelled", "predicted")
     ]
@@ -329,7 +327,7 @@ def test_rows_from_a_bucket_labelled_and_predicted_into_it(bucket, tmp_path, mon
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_zarr_from_a_bucket_and_into_it(bucket, tmp_path, monkeypatch, version):
+def test_zarr_from_a_bucket_and_into_it(client, bucket, tmp_path, monkeypatch, version):
     import zarr
 
     from phaselabel.cli.main import main
@@ -342,13 +340,9 @@ def test_zarr_from_a_bucket_and_into_it(bucket, tmp_path, monkeypatch, version):
     np.save("rows.npy", X)
     np.save("labels.npy", labels)
     assert main(["label", "rows.npy", "--labels", "labels.npy", "--out", "local.npz"]) == 0
-    cluster = LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=None
-    )
-    with cluster:
-        words = ["label", rows, "--labels", "labels.npy", "--out", out, "--dask", cluster.scheduler_address]
-        assert main([*words, "--checkpoint", f"{bucket}/zarr-job{version}"]) == 0
-        assert main(words) == 1  # it is there already
+    words = ["label", rows, "--labels", "labels.npy", "--out", out, "--dask", client.scheduler.address]
+    assert main([*words, "--checkpoint", f"{bucket}/zarr-job{version}"]) == 0
+    assert main(words) == 1  # it is there already
     found = zarr.open_group(out, mode="r")
     assert sorted(found) == ["label_confidence", "label_predicted", "label_reached"]
     np.testing.assert_array_equal(found["label_predicted"][:], np.load("local.npz")["label_predicted"])

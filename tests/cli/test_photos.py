@@ -4,6 +4,7 @@ from PIL import Image
 
 from phaselabel.cli import main
 from tablefiles import rows_of
+from text_models import write_mean_model
 
 
 @pytest.fixture
@@ -37,12 +38,23 @@ def test_a_folder_of_pictures_is_labelled(photos, capsys):
     assert (photos / "r.html").stat().st_size > 1000
 
 
+def test_pictures_are_compared_by_a_model_in_a_file(photos, capsys):
+    write_mean_model(photos / "eye.onnx")
+    command = ["label", str(photos / "photos"), "--labels", str(photos / "labels.csv")]
+    assert main([*command, "--embed", str(photos / "eye.onnx")]) == 0
+    assert "features     3, vectors of eye.onnx" in capsys.readouterr().err
+    _, *rows = rows_of(photos / "photos_labelled.csv")
+    assert [row[2] for row in rows] == ["sunset", "forest"] * 20
+
+
 def test_what_is_wrong_is_said(photos, capsys):
     folder = str(photos / "photos")
     for words, sentence in (
         ([], "--label folder"),
         (["--labels", str(photos / "labels.csv"), "--embed", "nowhere.onnx"], "There is no ONNX file"),
-        (["--labels", str(photos / "labels.csv"), "--text", "file"], "are for tables"),
+        (["--labels", str(photos / "labels.csv"), "--text", "file"], "not for folders of pictures: --text."),
+        (["--labels", str(photos / "labels.csv"), "--drop", "a", "--impute", "mean"], ": --drop, --impute."),
+        (["--labels", str(photos / "labels.csv"), "--id", "photo"], "no column 'photo'"),
         (["--labels", str(photos / "labels.csv"), "--label", "kind"], "no column 'kind'"),
     ):
         assert main(["label", folder, *words]) == 1
@@ -69,8 +81,18 @@ def test_files_that_are_no_pictures_are_left_out(photos, capsys, broken, sentenc
     for k in range(broken):
         (photos / "photos" / f"x{k}.png").write_bytes(b"no picture")
     assert main(["label", str(photos / "photos"), "--labels", str(photos / "labels.csv")]) == 0
-    assert sentence in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "Is it complete, and an image?\n" in said
     assert len(rows_of(photos / "photos_labelled.csv")) == 41
+
+
+@pytest.mark.parametrize(("header", "options"), [("Filename,Label", []), ("shot,LABEL", ["--id", "shot"])])
+def test_columns_of_the_table_of_labels_may_have_other_names(photos, capsys, header, options):
+    table = photos / "labels.csv"
+    table.write_text(table.read_text().replace("file,label", header))
+    assert main(["label", str(photos / "photos"), "--labels", str(table), *options]) == 0
+    assert "label: 6 of 40 rows, 2 classes" in capsys.readouterr().err
 
 
 def test_names_of_folders_are_labels(photos, capsys):

@@ -6,6 +6,7 @@ from PIL import Image
 
 from maps import check_result, write_scene
 from phaselabel.cli import main
+from phaselabel.segmentation import read_image
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def test_points_and_shapes_together(photo, capsys):
         (["--points", "far.csv"], "outside the image"),
         (["--scribbles", "small.png"], "4 wide and 5 high"),
         (["--points", "two.csv", "--patch", "4"], "odd"),
+        (["--points", "high.csv"], "Class numbers above 65535"),
         (["--scribbles", "out/../labels.png", "--out", "."], "would overwrite out/../labels.png"),
     ],
 )
@@ -64,6 +66,7 @@ def test_errors_are_sentences_and_nothing_is_written(photo, capsys, monkeypatch,
     monkeypatch.chdir(photo)
     (photo / "one.csv").write_text("x,y,label\n1,1,a\n2,2,a\n")
     (photo / "two.csv").write_text("x,y,label\n1,1,a\n2,2,b\n")
+    (photo / "high.csv").write_text("x,y,label\n1,1,7\n2,2,65536\n")
     (photo / "far.csv").write_text("x,y,label\n1,100,a\n2,2,b\n")
     for name in ("small.png", "labels.png"):
         Image.fromarray(np.ones((5, 4), np.uint8)).save(photo / name)
@@ -262,6 +265,34 @@ def test_it_is_said_how_an_array_without_names_of_axes_was_read(film, capsys, mo
     assert "film.npy: 12 × 6 pixels, 17 bands" in capsys.readouterr().err
     assert main(["segment", "film.npy", "--points", "inside.csv", "--patch", "1", "--variable", "3"]) == 0
     assert "film.npy: 17 × 12 pixels, 1 band" in capsys.readouterr().err
+
+
+def test_volumes_alone_and_many(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "marks").mkdir()
+    rng = np.random.default_rng(0)
+    truth = np.ones((8, 9, 10), np.uint8)
+    truth[2:6, 3:7, 3:8] = 2
+    for name in ("first", "second"):
+        np.save(
+            tmp_path / "scans" / f"{name}.npy", (100 * truth + rng.integers(0, 20, truth.shape)).astype("u1")
+        )
+    marks = np.zeros_like(truth)
+    marks[0, 0, :5], marks[4, 5, 4:7] = 1, 2
+    np.save(tmp_path / "marks" / "first.npy", marks)
+    words = ["segment", "--variable", "volume", "--patch", "1"]
+    assert main([*words, "scans/first.npy", "--scribbles", "marks/first.npy", "--out", "alone"]) == 0
+    assert "first.npy: 10 × 9 × 8 voxels, 1 band" in capsys.readouterr().err
+    assert main([*words, "scans", "--train", "marks", "--out", "masks", "--save", "model", "--quiet"]) == 0
+    assert main([*words, "scans/second.npy", "--model", "model", "--out", "new", "--quiet"]) == 0
+    for folder in ("alone", "masks/first", "masks/second", "new/second"):
+        labels = read_image(tmp_path / folder / "labels.ome.tif", "volume")
+        assert np.mean(labels == truth) > 0.97, folder
+    time = (tmp_path / "masks" / "first.json").stat().st_mtime_ns
+    assert main([*words, "scans", "--train", "marks", "--out", "masks"]) == 0
+    assert "first.npy: is there already" in capsys.readouterr().err
+    assert (tmp_path / "masks" / "first.json").stat().st_mtime_ns == time
 
 
 def test_maps_in_and_out(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """The plan of a table, as it is printed before the work starts."""
 
 import argparse
+import re
 
 import pytest
 
@@ -99,3 +100,42 @@ def test_a_table_of_labels_alone_is_refused(tmp_path):
     write(tmp_path / "t.csv", {"k": ["a", "b", "?"]})
     with pytest.raises(ValueError, match=r"^The labels are the only column; rows are told apart by others"):
         planned(tmp_path / "t.csv", "--label", "k")
+
+
+def test_labels_of_another_file_are_joined_by_an_id(tmp_path):
+    n = 60
+    columns = {
+        "customer": [f"c{i * 7 % 60}" for i in range(n)],
+        "x": [i * 7 % 59 for i in range(n)],
+        "k": ["a", "b", *[""] * 58],
+    }
+    write(tmp_path / "t.csv", columns)
+    by_id = ("--label", "k", "--labels", str(tmp_path / "l.csv"), "--id", "customer")
+    write(tmp_path / "l.csv", {"k": ["b", "a", "b"], "customer": ["c35", "c0 ", "c21"]})
+    plan, _ = planned(tmp_path / "t.csv", *by_id)
+    assert dict(zip(plan.labels.rows.tolist(), plan.labels.values)) == {0: "a", 1: "b", 3: "b", 5: "b"}
+    assert "customer" not in plan.recipe.roles
+    for names, said in (
+        (
+            ["c35", "c99"],
+            "has a label for 'c99' in column 'customer', which t.csv does not have (1 such row)",
+        ),
+        (["c35", "c35"], "l.csv has 'c35' in column 'customer' more than once; --id needs one row each"),
+    ):
+        write(tmp_path / "l.csv", {"k": ["a", "b"], "customer": names})
+        with pytest.raises(ValueError, match=re.escape(said)):
+            planned(tmp_path / "t.csv", *by_id)
+    write(tmp_path / "l.csv", {"k": ["a", "b"], "client": ["c1", "c2"]})
+    with pytest.raises(ValueError, match=r"l\.csv has no column 'customer'"):
+        planned(tmp_path / "t.csv", *by_id)
+
+
+def test_a_column_without_a_name_is_seen(tmp_path, capsys):
+    """As the index that pandas writes."""
+    write(
+        tmp_path / "t.csv", {"": range(60), " x": [i * 7 % 59 for i in range(60)], "k": ["a", "b", ""] * 20}
+    )
+    planned(tmp_path / "t.csv", "--label", "k")
+    said = capsys.readouterr().err
+    assert "left out     '': numbers the rows" in said
+    assert "deviation 1: ' x'\n" in said

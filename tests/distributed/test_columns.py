@@ -14,11 +14,8 @@ N_ROWS = 700
 
 
 @pytest.fixture(scope="module")
-def tasks():
-    from dask.distributed import Client
-
-    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        yield Tasks(client)
+def tasks(client):
+    return Tasks(client)
 
 
 @pytest.fixture(scope="module")

@@ -10,19 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import dask.array as da
 import numpy as np
 import pytest
-from dask.distributed import Client, LocalCluster
 
 import phaselabel as pl
-from clusters import blobs, local_flow
+from clusters import blobs
 from phaselabel.distributed.folder import local_copy, open_folder
 from phaselabel.distributed.run.flow import minimize
-
-
-@pytest.fixture(scope="module")
-def cluster(bucket):
-    local = LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None)
-    with local, Client(local) as client:
-        yield client
 
 
 @pytest.mark.parametrize("place", ["disk", "bucket"])
@@ -103,12 +95,12 @@ def test_an_address_without_its_library_is_refused_in_a_sentence():
         open_folder("carrier-pigeon://nest/job")
 
 
-def test_rows_from_a_bucket_labels_to_a_bucket_job_in_a_bucket(cluster, bucket):
+def test_rows_from_a_bucket_labels_to_a_bucket_job_in_a_bucket(client, bucket):
     X, y = blobs(6_000, seed=9)
     labels = pl.datasets.sample_labels(y, 10, random_state=0)
     da.from_array(X, chunks=(1_500, -1)).to_zarr(f"{bucket}/rows.zarr")
     rows = da.from_zarr(f"{bucket}/rows.zarr")
-    options = {"client": cluster, "checkpoint": f"{bucket}/job"}
+    options = {"client": client, "checkpoint": f"{bucket}/job"}
     model = pl.GinzburgLandauClassifier(evidence=None, dask_options=options).fit(rows, labels)
     model.transduction_.to_zarr(f"{bucket}/labels.zarr")
     local = pl.GinzburgLandauClassifier(evidence=None).fit(X, labels)
@@ -126,7 +118,7 @@ class Stop(Exception):
     pass
 
 
-def test_a_flow_continues_from_a_checkpoint_in_a_bucket(cluster, bucket, problem):
+def test_a_flow_continues_from_a_checkpoint_in_a_bucket(client, bucket, problem, reference):
     graph, labels, _ = problem
     options = {"sweeps_per_round": 1, "interval": 10, "folder": f"{bucket}/flow"}
 
@@ -135,8 +127,8 @@ def test_a_flow_continues_from_a_checkpoint_in_a_bucket(cluster, bucket, problem
             raise Stop
 
     with pytest.raises(Stop):
-        minimize(graph, labels, cluster, callbacks=stop, **options)
-    solution = minimize(graph, labels, cluster, resume=True, **options)
-    arm, height, *_ = cluster.submit(local_flow, graph.weights, labels).result()
+        minimize(graph, labels, client, callbacks=stop, **options)
+    solution = minimize(graph, labels, client, resume=True, **options)
+    arm, height, *_ = reference
     np.testing.assert_array_equal(solution.arm.compute(), arm)
     np.testing.assert_array_equal(solution.height.compute(), height)

@@ -79,8 +79,14 @@ def test_rows_that_are_too_unsure_are_counted(digits):
     findings = gather(model, picture=False)
     assert findings.n_abstained == (model.transduction_ == -1).sum() > 1
     said = f"No label was written for {findings.n_abstained} rows whose confidence is below 0.9."
-    assert f"rely on them. {said} 2 rows have" in render(replace(findings, unreached=2))
+    assert f"rely on them. {said} No label was found for 2 rows " in render(replace(findings, unreached=2))
     assert "No label was written" not in render(replace(findings, n_abstained=0))
+
+
+def test_the_figure_does_not_hold_for_rows_that_look_like_no_label(findings):
+    said = "The figure above does not hold for 1 row that look"
+    assert said not in render(findings)
+    assert said in render(replace(findings, n_novel=1))
 
 
 #: The right edge of every element that sticks out of the window; a table may scroll by itself.

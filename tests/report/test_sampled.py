@@ -5,19 +5,12 @@ import warnings
 import dask.array as da
 import numpy as np
 import pytest
-from dask.distributed import Client
 
 import phaselabel as pl
 from clusters import overlapping
 from phaselabel.report.findings import gather
 from phaselabel.report.page import render
 from phaselabel.report.sampled import gather_sample
-
-
-@pytest.fixture(scope="module")
-def client():
-    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        yield client
 
 
 def fitted(client, **settings):

@@ -14,6 +14,14 @@ def test_any_type_of_number(dtype):
     assert 0 <= scaled.min() < scaled.max() <= 1
 
 
+def test_black_and_white_are_those_of_bytes():
+    """A mask had a range of 1 of 255, so that any weight of the place drowned it."""
+    mask = np.random.default_rng(0).random((5, 6)) < 0.5
+    scaled = as_bands(mask).scaled()
+    np.testing.assert_array_equal(scaled, as_bands(mask * np.uint8(255)).scaled())
+    assert set(np.unique(scaled)) == {0, 1}
+
+
 def test_bands_of_a_cube_are_scaled_one_by_one():
     rng = np.random.default_rng(0)
     cube = rng.random((20, 20, 6)) * [1, 10, 100, 1e3, 1e-3, 0] + 5

@@ -143,6 +143,18 @@ def test_many_classes_take_16_bits(tmp_path):
     assert read_marks(tmp_path / "labels.png", (1, 3)).classes == {1: "1", 300: "300"}
 
 
+def test_an_overlay_that_can_not_be_is_refused(result):
+    for opacity in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="opacity must be a number from 0 to 1"):
+            result.overlay(opacity)
+    volume = np.zeros((2, 3, 5), np.uint8)
+    volume[1] = 200
+    marks = np.zeros(volume.shape, int)
+    marks[0, 0, 0], marks[1, 0, 0] = 1, 2
+    with pytest.raises(ValueError, match="volume has no overlay"):
+        segment(volume, marks, patch=1).overlay()
+
+
 def test_cubes_can_be_looked_at():
     cube = np.random.default_rng(0).random((9, 9, 40))
     scribbles = np.zeros((9, 9), int)

@@ -69,6 +69,11 @@ def test_points_strokes_and_polygons():
     assert square.labels.sum() == 16
 
 
+def test_whole_numbers_are_the_same_classes_in_any_type():
+    assert Marks.from_array([[0.0, 1.0, 7.0]]).classes == {1: "1", 7: "7"}
+    assert Marks.from_array([[False, True]]).classes == {1: "1"}
+
+
 def test_whole_numbers_keep_their_number():
     assert Marks.from_points([(0, 0, 5), (1, 0, "2")], (1, 2)).classes == {2: "2", 5: "5"}
 

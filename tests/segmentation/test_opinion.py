@@ -59,6 +59,29 @@ def test_held_back_strokes_choose_the_expert_that_finds_them():
     assert not panel.serves(np.where(np.arange(400) < 40, truth, -1))  # half as many
 
 
+def test_a_stroke_that_is_held_back_counts_as_one_label():
+    """Ten pixels that say the same were ten labels: two strokes moved the weights as far as twenty."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(12) % 3  # twelve strokes
+    said = np.log(rng.dirichlet([1, 1, 1], 12) + np.eye(3)[truth]).astype(np.float32)
+    other = np.log(rng.dirichlet([1, 1, 1], 12)).astype(np.float32)
+
+    def panel(times):
+        labels, strokes = np.repeat(truth, times).astype(np.int32), np.repeat(np.arange(12), times)
+
+        def always(table):
+            return lambda labels, wanted: np.repeat(table, times, axis=0)[wanted]
+
+        experts = [Expert("one", "looks", 0.5, always(said)), Expert("other", "graph", 0.5, always(other))]
+        return Panel.weighed(experts, labels, strokes, 3)
+
+    alone = panel(1)
+    for times in (2, 10, 30):
+        longer = panel(times)
+        np.testing.assert_allclose(longer.weights, alone.weights, atol=0.01)
+        np.testing.assert_allclose(longer.bias, alone.bias, atol=0.01)
+
+
 def test_a_walk_that_goes_on_ends_no_further_from_the_truth_than_a_new_one():
     image = np.random.default_rng(0).random((30, 40, 1)).astype(np.float32)
     grid = Touching.of([image]).graph(np.arange(1200), 1200)

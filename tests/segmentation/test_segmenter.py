@@ -239,5 +239,5 @@ def test_wrong_options_are_refused_in_a_sentence(options, sentence):
 def test_predicting_needs_a_fit_and_the_same_bands(pair):
     with pytest.raises(ValueError, match="has not been fitted"):
         Segmenter().predict(np.zeros((4, 4)))
-    with pytest.raises(ValueError, match="1 bands and the model was fitted to 3"):
+    with pytest.raises(ValueError, match="number of bands is 1, and 3 in the images of the fit"):
         pair[0].predict(np.zeros((4, 4), np.uint8))

@@ -1,45 +1,43 @@
-"""A cluster of processes on this machine, and points of several classes to label on it."""
+"""A cluster on this machine, and points of several classes to label on it."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from processes import start_method
 
-# A machine that stands still for half a minute must not end a cluster. Dask reads this in every process.
-os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"] = "300s"
-os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP"] = "300s"
-
-WARM = """
-import numpy as np, phaselabel as pl
-n = 8000
-near = (np.arange(n)[:, None] + np.arange(1, 11)) % n
-graph = pl.similarity_graph((near, np.full((n, 10), 1.0)))
-pl.minimize(graph, np.where(np.arange(n) < 2, np.arange(n), -1), max_iter=40)
-"""
+# A machine that stands still for minutes must not end a cluster. Dask reads this in every process.
+os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"] = "1 hour"
+os.environ["DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP"] = "1 hour"
+os.environ["DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL"] = "1 hour"
 
 
 @pytest.fixture(scope="session")
 def client():
-    # A process that compiles kernels may differ in the last bit from one that loads them: all must load them.
-    subprocess.run([sys.executable, "-c", WARM], check=True)
-    from dask.distributed import Client
+    """Four workers in this process. They talk by TCP, as others do: what they send is pickled."""
+    from dask.distributed import Client, LocalCluster
 
-    with cluster_of(4) as cluster, Client(cluster) as client:
+    cluster = LocalCluster(
+        n_workers=4, threads_per_worker=1, processes=False, protocol="tcp://", memory_limit=0,
+        dashboard_address=None,
+    )  # fmt: skip
+    with cluster, Client(cluster) as client:
         yield client
 
 
-def cluster_of(n_workers):
-    """A cluster of processes on this machine, which know no variable that a test has set."""
+def cluster_of(n_workers, memory_limit="2GiB"):
+    """A cluster of processes on this machine, which can be killed, and know no variable that a test has set.
+
+    A process that compiles kernels may differ in the last bit from one that loads them: a test that compares
+    bits has a local flow compile them first.
+    """
     import dask
     from dask.distributed import LocalCluster
 
     with dask.config.set({"distributed.worker.multiprocessing-method": start_method()}):
         return LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, memory_limit="2GiB", dashboard_address=None
+            n_workers=n_workers, threads_per_worker=1, memory_limit=memory_limit, dashboard_address=None
         )
 
 

@@ -16,6 +16,9 @@ DEVIATIONS = (1.0, 1.0)
 #: A given label that the flow agrees with is right with at least this probability.
 GIVEN_LABEL = 0.97
 
+#: How far, in relation, a row's own class is above every other one where they would be equal.
+TIE = 1e-9
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -96,24 +99,34 @@ def as_distributions(
 ) -> NDArray[np.float64]:
     """Probabilities in which a row's own class has its confidence and the votes share the rest.
 
-    No other class may come out above the row's own: what is too much is spread evenly.
+    The row's own class comes first: what the votes give to another class beyond it is spread evenly, and a
+    confidence that leaves more to every other class is raised until it does not.
+
+    Examples
+    --------
+    >>> even = np.array([[0.5, 0.5]])
+    >>> as_distributions(even, np.array([1]), np.array([0.3])).round(6).tolist()
+    [[0.5, 0.5]]
+    >>> int(as_distributions(even, np.array([1]), np.array([0.3])).argmax())
+    1
     """
     n_classes = votes.shape[1]
     out = votes.copy()
     rows = np.flatnonzero(arm >= 0)
     own = arm[rows]
+    sure = np.maximum(confidence[rows], min((1 + TIE) / n_classes, 1.0))
     out[rows, own] = 0
     rest = out[rows].sum(axis=1, keepdims=True)
     even = np.full((len(rows), n_classes), 1 / max(n_classes - 1, 1))
     even[np.arange(len(rows)), own] = 0
     shares = np.where(rest > 0, out[rows] / np.where(rest > 0, rest, 1), even)
-    left = (1 - confidence[rows])[:, None]
+    left = (1 - sure)[:, None]
     top = shares.max(axis=1, keepdims=True) * left
     flat = left / max(n_classes - 1, 1)
-    ceiling = np.maximum(confidence[rows][:, None] * (1 - 1e-9), flat)
+    ceiling = np.maximum(sure[:, None] * (1 - TIE), flat)
     mix = np.where(top > ceiling, (ceiling - flat) / np.where(top > flat, top - flat, 1), 1.0)
     out[rows] = (mix * shares + (1 - mix) * even) * left
-    out[rows, own] = confidence[rows]
+    out[rows, own] = sure
     out[arm < 0] = 0
     return out
 

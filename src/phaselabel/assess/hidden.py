@@ -39,7 +39,10 @@ class HeldOut:
         The number of labels that were not hidden: those alone in their class, and those beyond the first few
         hundred.
     probabilities : ndarray of shape (m, K)
-        What was believed of each of them while it was hidden.
+        What was believed of each of them while it was hidden, were all classes of one size.
+    sizes : ndarray of shape (K,), optional
+        The proportions of the classes among all rows, as the method found them. The hidden labels of a class
+        count together as it does, however many there are; without sizes all hidden labels count alike.
     """
 
     rows: NDArray[np.int64]
@@ -49,21 +52,52 @@ class HeldOut:
     folds: int
     skipped: int
     probabilities: NDArray[np.float64]
+    sizes: NDArray[np.float64] | None = None
 
     @classmethod
     def of_probabilities(
-        cls, rows: NDArray[np.int64], labels: NDArray[np.int32], believed: NDArray[np.float64], folds: int
+        cls,
+        rows: NDArray[np.int64],
+        labels: NDArray[np.int32],
+        believed: NDArray[np.float64],
+        folds: int,
+        correction: NDArray[np.float64],
+        sizes: NDArray[np.float64],
     ) -> "HeldOut":
-        """From what was believed of labelled rows while their labels were hidden."""
+        """From what was believed of labelled rows while their labels were hidden.
+
+        The labels of the other rows were found with these beliefs times the ``correction``.
+        """
         known = int((labels >= 0).sum())
-        found = believed.argmax(axis=1).astype(np.int32) if len(rows) else np.zeros(0, np.int32)
-        sure = believed.max(axis=1, initial=0)
-        return cls(rows, labels[rows], found, sure, folds, known - len(rows), believed)
+        if not len(rows):
+            return cls(rows, labels[rows], np.zeros(0, np.int32), np.zeros(0), folds, known, believed, sizes)
+        odds = believed * correction
+        odds /= odds.sum(axis=1, keepdims=True)
+        found = odds.argmax(axis=1).astype(np.int32)
+        return cls(rows, labels[rows], found, odds.max(axis=1), folds, known - len(rows), believed, sizes)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """What every hidden label counts in the accuracy; 1 in all."""
+        if self.sizes is None:
+            return np.full(len(self.rows), 1 / max(len(self.rows), 1))
+        counts = np.bincount(self.given, minlength=len(self.sizes))
+        weights = self.sizes[self.given] / counts[self.given]
+        return np.asarray(weights / weights.sum())
+
+    @property
+    def n_found(self) -> int:
+        """The number of hidden labels that were found."""
+        return int((self.given == self.found).sum())
 
     @property
     def accuracy(self) -> float:
-        """The share of hidden labels that were found."""
-        return float(np.mean(self.given == self.found)) if len(self.rows) else float("nan")
+        """The share of all labels expected to be right: that of the hidden ones found, by their weights."""
+        if not len(self.rows):
+            return float("nan")
+        if self.n_found == len(self.rows):
+            return 1.0  # weights add up to nearly 1
+        return float(self.weights @ (self.given == self.found))
 
     def interval(self, z: float = 1.96) -> tuple[float, float]:
         """The interval of the accuracy, 95 % by default; it allows for turns that share labels.
@@ -76,8 +110,11 @@ class HeldOut:
         [0.85, 1.0]
         """
         hidden = len(self.rows)
+        if not hidden:
+            return 0.0, 1.0
         told = hidden + self.skipped - hidden / max(self.folds, 1)
-        return interval_of(self.accuracy, hidden, told, z)
+        alike = 1 / float(np.square(self.weights).sum())  # as many labels of one weight say as much
+        return interval_of(self.accuracy, alike, told * alike / hidden, z)
 
     def facts(self) -> dict[str, Any] | None:
         """Accuracy and interval for a machine, or None where nothing could be hidden."""
@@ -87,7 +124,10 @@ class HeldOut:
         if not len(self.rows):
             return "not known: every class has a single label, so none can be hidden"
         low, high = self.interval()
-        return f"{self.accuracy:.1%} of hidden known labels found ({low:.1%} to {high:.1%})"
+        return (
+            f"{self.accuracy:.1%} of the labels expected to be right ({low:.1%} to {high:.1%}): "
+            f"{self.n_found:,} of {len(self.rows):,} hidden known labels found"
+        )
 
     def suspects(self) -> Suspects:
         """Find the given labels that are probably wrong, by what was believed of them while hidden."""

@@ -90,6 +90,18 @@ def is_group(n_far: int, n_rows: int) -> bool:
     return n_far >= max(LEAST_ROWS, LEAST_SHARE * n_rows)
 
 
+def doubted(sure: NDArray[np.float64], far: NDArray[np.bool_], n_classes: int) -> NDArray[np.float64]:
+    """The confidence, lowered where rows are far; still at least 1/K where there is a class.
+
+    Examples
+    --------
+    >>> doubted(np.array([0.9, 0.9, 0.3, 0.0]), np.array([False, True, True, True]), 4).tolist()
+    [0.9, 0.45, 0.25, 0.0]
+    """
+    lowered = np.maximum(DOUBT * sure, np.minimum(sure, 1 / n_classes))
+    return np.where(far, lowered, sure)
+
+
 def novelty_remark(n_far: int, first: int) -> list[str]:
     """A sentence about far rows, where there are any; ``first`` is the first of them."""
     if not n_far:

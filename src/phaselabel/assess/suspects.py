@@ -36,6 +36,8 @@ class Suspects:
         The suspected rows, the surest first.
     probability : ndarray
         For each, the probability that its label is wrong.
+    likely : ndarray of int
+        For each, the most probable of the other classes.
     n_judged : int
         The number of labels that were hidden and looked at.
     share_wrong : float
@@ -44,6 +46,7 @@ class Suspects:
 
     rows: NDArray[np.int64]
     probability: NDArray[np.float64]
+    likely: NDArray[np.int64]
     n_judged: int
     share_wrong: float
 
@@ -99,7 +102,7 @@ def find_suspects(
     """
     m, k = believed.shape if len(rows) else (0, 2)
     if not m or k < 2:
-        return Suspects(np.zeros(0, np.int64), np.zeros(0), m, 0.0)
+        return Suspects(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), m, 0.0)
     own = _own_probabilities(np.asarray(believed, np.float64), given)
     # likelihood[β, η, row] of the given label if it is right, and if it is wrong
     right = own[:, None, :] * (1 - SHARES)[None, :, None]
@@ -112,7 +115,10 @@ def find_suspects(
     chosen = np.flatnonzero(probability >= SUSPECTED)
     chosen = chosen[np.lexsort((own[len(SHARPNESS) // 2][chosen], -probability[chosen]))]
     share = float(weight.sum(axis=0) @ SHARES)
-    return Suspects(np.asarray(rows[chosen], np.int64), probability[chosen], m, share)
+    others = believed[chosen] * (np.bincount(given, minlength=k) + 1)
+    others[np.arange(len(chosen)), given[chosen]] = -1
+    likely = others.argmax(axis=1).astype(np.int64)
+    return Suspects(np.asarray(rows[chosen], np.int64), probability[chosen], likely, m, share)
 
 
 def _own_probabilities(believed: NDArray[np.float64], given: NDArray[np.integer[Any]]) -> NDArray[np.float64]:

@@ -2,6 +2,8 @@
 
 from html import escape
 
+import numpy as np
+
 from phaselabel.assess.hidden import HeldOut
 
 
@@ -21,15 +23,38 @@ def verdict(held: HeldOut) -> str:
             "to see whether it is found again. Label a second row of each class."
         )
     low, high = held.interval()
+    missing = held.probabilities.shape[1] - len(np.unique(held.given))
+    rest = f" No label of {missing} class{'es'[: 2 * (missing != 1)]} could be hidden." if missing else ""
+    plainly = held.n_found / len(held.rows)
+    weighed = abs(held.accuracy - plainly) >= 0.005
     if held.accuracy == 1:  # a few labels that were all found don't make all others right
         return (
             f"{100 * low:.0f} to 100 of 100 labels are expected to be right, because all {len(held.rows):,} "
-            "known labels that were hidden were found again."
+            f"known labels that were hidden were found again.{rest}"
         )
     return (
         f"About {100 * held.accuracy:.0f} of 100 labels are expected to be right ({100 * low:.0f} to "
-        f"{100 * high:.0f}), because {int((held.found == held.given).sum()):,} of {len(held.rows):,} known "
-        "labels were found again while they were hidden."
+        f"{100 * high:.0f}), because {held.n_found:,} of {len(held.rows):,} known labels were found again "
+        f"while they were hidden{', and each class counts as it is frequent' if weighed else ''}.{rest}"
+    )
+
+
+def verdict_on_strokes(found: float | None) -> str:
+    """Say how good a segmentation is, by the share of hidden strokes that was found again.
+
+    Examples
+    --------
+    >>> verdict_on_strokes(0.973)
+    'Of marks in strokes that were hidden, 97 of 100 were found again; pixels along edges are harder.'
+    """
+    if found is None:
+        return (
+            "How many pixels are right is not known: no stroke was hidden to see whether it is found again. "
+            "That takes evidence, and a second stroke of a class."
+        )
+    return (
+        f"Of marks in strokes that were hidden, {100 * found:.0f} of 100 were found again; pixels along "
+        "edges are harder."
     )
 
 

@@ -15,6 +15,8 @@ FOR_TABLES = (
     "labels", "id", "missing_labels", "clean_labels", "features", "drop", "text", "embed", "date", "scale",
     "impute", "model_columns", "graph", "report", "model", "checkpoint", "resume",
 )  # fmt: skip
+#: Those that may stand without a value, which is then empty.
+MAY_BE_EMPTY = ("embed", "missing_labels")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,10 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _refuse_table_options(arguments: argparse.Namespace) -> None:
     given = {name: getattr(arguments, name) for name in FOR_TABLES}
-    # --missing-labels without a list is an empty one.
-    named = [
-        name for name, value in given.items() if value or (name == "missing_labels" and value is not None)
-    ]
+    named = [name for name, value in given.items() if value or (name in MAY_BE_EMPTY and value is not None)]
     if named:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in named)
         instead = "; name a graph of the file with --use obsp/NAME" if "graph" in named else ""
@@ -114,5 +113,6 @@ def _read(path: Path) -> Any:
         return anndata.read_h5ad(path)
     except Exception as error:  # h5py and anndata raise many kinds for damaged files
         raise ValueError(
-            f"{path.name} can't be read as an h5ad file ({' '.join(str(error).split())[:150]})."
+            f"{path.name} can't be read as an h5ad file ({' '.join(str(error).split())[:150]}). "
+            "Is it complete, and written by anndata?"
         ) from None

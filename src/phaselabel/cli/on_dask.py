@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -187,6 +188,11 @@ def _cluster(address: str, console: Console) -> Iterator[Any]:
             console.say("cluster", f"{len(workers)} workers, {amount(memory)}; {client.dashboard_link}")
             atomic.on_abandon(lambda: client.close(timeout=2))
             yield client
+    except CancelledError:
+        raise OSError(
+            f"The connection to the scheduler at {address} broke; start the command again, with --resume "
+            "where it has a --checkpoint."
+        ) from None
     except OSError as error:
         if "Timed out" in str(error) or isinstance(error, TimeoutError):
             raise OSError(f"There is no Dask scheduler at {address}; check --dask.") from None

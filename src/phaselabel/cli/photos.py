@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 #: The names of a column that names the pictures.
 FILE_COLUMNS = ("file", "filename", "file_name", "image", "picture", "path", "name")
+#: Options of ``phaselabel label`` that mean nothing here.
+FOR_TABLES = ("features", "drop", "text", "date", "model_columns", "impute", "model")
 #: ``--label`` with this value takes the names of the folders inside the folder as labels.
 SUBFOLDERS = "folder"
 
@@ -74,8 +76,11 @@ def open_folder(console: Console, arguments: argparse.Namespace) -> "MemoryTable
     from phaselabel.segmentation.photo_features import left_out, photo_features, words_for
 
     folder = Path(arguments.table)
-    if arguments.features or arguments.text or arguments.date or arguments.model:
-        raise ValueError("--features, --text, --date and --model are for tables; leave them out here.")
+    given = [f"--{name.replace('_', '-')}" for name in FOR_TABLES if getattr(arguments, name)]
+    if given:
+        raise ValueError(
+            f"Options for tables, not for folders of pictures: {', '.join(given)}. Leave them out."
+        )
     names = listed_pictures(folder)
     labels = _labels(folder, names, arguments)
     console.say("pictures", f"{folder.name}: {len(names):,} file{'s' if len(names) > 1 else ''}")
@@ -107,13 +112,14 @@ def _labels(folder: Path, names: list[str], arguments: argparse.Namespace) -> di
             )
         return {name: name.split("/")[0] for name in names if "/" in name}
     table = opened(arguments.labels, arguments)
-    label = arguments.label or "label"
+    label = arguments.label or next((name for name in table.names if name.lower() == "label"), "label")
     table.require([label])
-    column = next((n for n in table.names if n.lower() in FILE_COLUMNS and n != label), None)
+    table.require([arguments.id] if arguments.id else [])
+    column = arguments.id or next((n for n in table.names if n.lower() in FILE_COLUMNS and n != label), None)
     if column is None:
         raise ValueError(
-            f"{arguments.labels} must have a column 'file' with the names of the pictures; it has "
-            f"{', '.join(map(repr, table.names))}."
+            f"{arguments.labels} must have a column with the names of the pictures; name it 'file', or with "
+            f"--id. It has {', '.join(map(repr, table.names))}."
         )
     pairs = zip(table.column(column).to_pylist(), table.column(label).to_pylist())
     unlabeled = {"", "?", "NA", *(arguments.unlabeled or ())}

@@ -110,7 +110,13 @@ def _segment_one(arguments: argparse.Namespace) -> None:
 
     from phaselabel.cli.pictures import read_pixels, size_of
     from phaselabel.segmentation import Marks, read_marks, segment
-    from phaselabel.segmentation.export import refuse_foreign, refuse_inputs, save, summary
+    from phaselabel.segmentation.export import (
+        refuse_foreign,
+        refuse_inputs,
+        refuse_large_numbers,
+        save,
+        summary,
+    )
 
     given = [f for f in (arguments.scribbles, arguments.points, arguments.shapes) if f]
     source, folder = Path(arguments.images[0]), Path(arguments.out)
@@ -123,10 +129,11 @@ def _segment_one(arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         print(f"{source.name}: {size_of(image, len(shape))}", file=sys.stderr)
     options = {"legend": arguments.legend, "image": image if image.ndim == 3 and not volume else None}
-    layers = [read_marks(file, shape, width=arguments.pen, **options) for file in given]
+    marks = reduce(Marks.merged, [read_marks(file, shape, width=arguments.pen, **options) for file in given])
+    refuse_large_numbers(marks.classes)
     result = segment(
         image,
-        reduce(Marks.merged, layers),
+        marks,
         patch=arguments.patch,
         position=arguments.position,
         scale=arguments.scale,

@@ -78,6 +78,7 @@ def _learned(
     images they come out better than by a model of these.
     """
     from phaselabel.segmentation import Segmenter
+    from phaselabel.segmentation.export import refuse_large_numbers
 
     pixels: dict[Picture, Any] = {}
     marks: list[Any] = []
@@ -86,6 +87,7 @@ def _learned(
         read = _readable(image, arguments.variable)
         found = None if read is None else _marks_of(image, files, read, arguments)
         if found is not None:
+            refuse_large_numbers(found.classes)
             pixels[image] = read
             marks.append(found)
     if not pixels:

@@ -179,12 +179,15 @@ class Fitted:
         """The rows that had a label, in order, and their classes."""
         return self._rows, self._arms
 
-    def held_out(self) -> HeldOut | None:
-        """What was found for labels that evidence held back; None without evidence."""
-        if (opinion := self.outcome.opinion) is None:
-            return None
+    def held_out(self, sizes: NDArray[np.float64]) -> HeldOut:
+        """What was found for labels that evidence held back; those of a class count as its size says."""
+        opinion = self.outcome.opinion
+        assert opinion is not None  # only asked of a fit with evidence
         places = np.searchsorted(self._rows, opinion.hidden_rows)
-        held = HeldOut.of_probabilities(places, self._arms, opinion.hidden_probabilities, opinion.n_folds)
+        held = HeldOut.of_probabilities(
+            places, self._arms, opinion.hidden_probabilities, opinion.n_folds, opinion.choice.class_sizes,
+            sizes,
+        )  # fmt: skip
         return replace(held, rows=opinion.hidden_rows)
 
     def sample(self, rows: NDArray[np.int64], client: Any = None) -> tuple[Any, NDArray[np.int32]]:
@@ -313,7 +316,9 @@ def fit(
             )
         # Types that know a missing value would make objects of all columns.
         gaps = {name: np.float64 for name, dtype in X.dtypes.items() if hasattr(dtype, "na_value")}
-        X = X.astype(gaps).to_dask_array(lengths=True)
+        # Optimized first: Parquet files of which few columns are read become fewer partitions, and Dask would
+        # count the rows of other partitions than it then reads.
+        X = X.astype(gaps).optimize().to_dask_array(lengths=True)
     if X.shape[1] == 0 or X.dtype.kind not in "buif":
         raise ValueError(
             f"X must be a Dask array of numbers, rows by features; got {X.dtype} {X.shape}. Convert it, for "

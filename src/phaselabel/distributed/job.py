@@ -58,6 +58,9 @@ log = logging.getLogger(__name__)
 #: The files of the blocks' shares: of the solution, and of the second flow that calibrates them.
 SHARES, HIDDEN_SHARES = "shares/{:05d}.npy", "hidden_shares/{:05d}.npy"
 
+#: Tables of rows times classes that evidence holds at a time, in all blocks together.
+TABLES_IN_BLOCKS = 8
+
 #: The remark where a local fit without evidence would spread few labels, and the blocks do not.
 FROM_THE_HUB = (
     "Labels are few, and a local fit would spread them over the whole graph before the flow; in blocks the "
@@ -203,6 +206,7 @@ class Job:
         graph = build_graph(
             self._tasks, self.folder, X, settings.graph, digest, resume=self._resume,
             in_blocks=settings.in_blocks is True, row_bytes=row_bytes,
+            table_bytes=TABLES_IN_BLOCKS * 4 * n_classes if believing and worker is None else 0,
             keep_whole=small or believing or _may_be_whole(X.shape[0], n_classes, settings),
             keep_neighbors=worker is not None,
         )  # fmt: skip

@@ -15,6 +15,12 @@ NO_WORKER = (
     "(resume=True, or --resume)."
 )
 
+#: The error where tasks were cancelled while they were waited for.
+CUT_OFF = (
+    "The tasks of the stage {!r} were cancelled: the scheduler has ended, the connection to it broke, or "
+    "somebody cancelled them; go on from the checkpoint folder (resume=True, or --resume)."
+)
+
 #: Seconds between two requests for the state of the workers.
 POLL_SECONDS = 2.0
 
@@ -82,6 +88,8 @@ class Tasks:
                     stall.wait()
                     continue
                 future, result = next(completed)
+                if future.cancelled():  # its result is the error
+                    raise RuntimeError(CUT_OFF.format(stage))
                 results[index[future.key]] = result
                 done += 1
                 self._progress(stage, done, len(futures))

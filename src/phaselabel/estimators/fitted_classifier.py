@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from phaselabel.assess.calibration import Calibration, as_distributions, confidence
 from phaselabel.assess.explain import Explanation, decision_shares, influences
 from phaselabel.assess.hidden import HeldOut, Solver, calibration_from_hidden, hold_out
-from phaselabel.assess.novelty import DOUBT, novelty_remark
+from phaselabel.assess.novelty import doubted, novelty_remark
 from phaselabel.assess.query import choose_queries
 from phaselabel.assess.verdict import verdict
 from phaselabel.counts import check_count, is_whole
@@ -168,7 +169,7 @@ class FittedClassifier(GraphClassifier):
         else:
             share = own_shares(self.graph_, self.solution_.state, k)
             sure = confidence(share, arm, arm == self._labels, self.calibration_, k)
-        return sure if self.novel_ is None else np.where(self.novel_, DOUBT * sure, sure)
+        return sure if self.novel_ is None else doubted(sure, self.novel_, k)
 
     @property
     def class_sizes_(self) -> NDArray[np.float64]:
@@ -248,14 +249,17 @@ class FittedClassifier(GraphClassifier):
         >>> model.hold_out().accuracy
         1.0
         """
-        if self._fitted is not None and (held := self._fitted.held_out()) is not None:
-            return held
+        if self._fitted is not None and self.choice_ is not None:
+            return self._fitted.held_out(self._estimated_sizes())
         if (model := self.gathered()) is not self:
             return model.hold_out(folds, random_state)
         check_is_fitted(self, "solution_")
         if self._believed is not None:
             rows, believed = self._believed.hidden_rows, self._believed.hidden_probabilities
-            return HeldOut.of_probabilities(rows, self._labels, believed, self._believed.n_folds)
+            return HeldOut.of_probabilities(
+                rows, self._labels, believed, self._believed.n_folds, self._believed.choice.class_sizes,
+                self._estimated_sizes(),
+            )  # fmt: skip
         return hold_out(
             self._solver(),
             self.graph_,
@@ -264,6 +268,11 @@ class FittedClassifier(GraphClassifier):
             folds=folds,
             random_state=random_state,
         )
+
+    def _estimated_sizes(self) -> NDArray[np.float64]:
+        """The class sizes by which labels count that were held back: as estimated, or, if given, as found."""
+        assert self.choice_ is not None
+        return self.choice_.class_sizes if isinstance(self.class_sizes, str) else self.class_sizes_
 
     @property
     def _get_fitted_attr_html(self) -> Any:
@@ -402,7 +411,8 @@ class FittedClassifier(GraphClassifier):
         rows = np.arange(len(odds))[:, None]
         np.add.at(votes, (rows, self.solution_.arm[neighbors.indices]), heights)
         arm = votes.argmax(axis=1)
-        shares = as_distributions(odds, arm, odds[np.arange(len(odds)), arm])
+        sure = self._doubted(odds[np.arange(len(odds)), arm], self._votes(neighbors, weights))
+        shares = as_distributions(odds, arm, sure)
         seen = neighbors.distances[:, 0] == 0
         same = neighbors.indices[seen, 0]
         shares[seen] = self._distributions(same, self.confidence_[same])
@@ -416,9 +426,16 @@ class FittedClassifier(GraphClassifier):
         believed = self._believed.confidence[rows].astype(np.float64)
         return as_distributions(believed, self.solution_.arm[rows], confidence)
 
-    def _as_probabilities(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _as_probabilities(self, shares: NDArray[np.float64], votes: sparse.csr_array) -> NDArray[np.float64]:
         """Calibrated probabilities of new rows from the shares in the vote on them."""
         arm = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
         k = shares.shape[1]
         own = np.maximum(self.calibration_(shares.max(axis=1)), 1 / k) if k > 1 else np.ones(len(shares))
-        return as_distributions(shares, arm, own)
+        return as_distributions(shares, arm, self._doubted(own, votes))
+
+    def _doubted(self, sure: NDArray[np.float64], votes: sparse.csr_array) -> NDArray[np.float64]:
+        """The confidence in new rows, lower where most of the vote is of rows far from every label."""
+        if self.novel_ is None or not self.novel_.any():
+            return sure
+        far = votes @ self.novel_.astype(np.float64) > 0.5 * votes.sum(axis=1)
+        return doubted(sure, far, len(self.classes_))

@@ -394,7 +394,8 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
 
     # -- new rows
 
-    def _as_probabilities(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _as_probabilities(self, shares: NDArray[np.float64], votes: sparse.csr_array) -> NDArray[np.float64]:
+        """Probabilities of new rows from the shares in the vote; ``votes`` has the weight of every voter."""
         return shares
 
     def _shares(self, X: Any, plain: bool = False) -> NDArray[np.float64]:
@@ -406,14 +407,15 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
                 raise ValueError(f"X has a negative similarity, {edges.data.min():.3g}; clip it at 0.")
             weights = edges.data * self._inverse_root[edges.indices]
             shares = vote_shares(edges.indptr, edges.indices, weights, self._packed, n_classes)
-            return shares if plain else self._as_probabilities(shares)
+            edges.data = weights
+            return shares if plain else self._as_probabilities(shares, edges)
         neighbors, weights = self._near(X)
-        indptr = np.arange(0, weights.size + 1, weights.shape[1])
-        shares = vote_shares(indptr, neighbors.indices.ravel(), weights.ravel(), self._packed, n_classes)
+        votes = self._votes(neighbors, weights)
+        shares = vote_shares(votes.indptr, votes.indices, votes.data, self._packed, n_classes)
         seen = neighbors.distances[:, 0] == 0
         rows = neighbors.indices[seen, 0]
         sure = np.ones(len(rows)) if plain else self.confidence_[rows]
-        shares = shares if plain else self._as_probabilities(shares)
+        shares = shares if plain else self._as_probabilities(shares, votes)
         shares[seen] = self._distributions(rows, sure)
         return shares
 
@@ -431,6 +433,12 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
         # Only shares count, so the nearest neighbour may have weight 1: far-off rows don't underflow.
         weights = np.exp(exponents.min(axis=1, keepdims=True) - exponents)
         return neighbors, weights * self._inverse_root[neighbors.indices]
+
+    def _votes(self, neighbors: Neighbors, weights: NDArray[np.float64]) -> sparse.csr_array:
+        """The weight of every fitted row in the vote on every new one."""
+        indptr = np.arange(0, weights.size + 1, weights.shape[1])
+        shape = len(weights), self.graph_.n_vertices
+        return sparse.csr_array((weights.ravel(), neighbors.indices.ravel(), indptr), shape=shape)
 
     @property
     def _inverse_root(self) -> NDArray[np.float64]:

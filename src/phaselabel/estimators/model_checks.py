@@ -94,6 +94,8 @@ def _check_opinion(opinion: Any, n: int, k: int, n_features: int) -> None:
     for table in (opinion.probabilities, opinion.confidence, opinion.graph_logits):
         require(_is_array(table, (n, k), "f") and bool(np.isfinite(table).all()), what)
     require(_is_array(opinion.offsets, (k,), "f") and bool(np.isfinite(opinion.offsets).all()), what)
+    sizes = opinion.choice.class_sizes
+    require(_is_array(sizes, (k,), "f") and bool(np.isfinite(sizes).all() and (sizes > 0).all()), what)
     m = len(opinion.hidden_rows)
     require(_is_class_numbers(opinion.hidden_rows, m, n) and (m == 0 or opinion.hidden_rows.min() >= 0), what)
     require(_is_array(opinion.hidden_probabilities, (m, k), "f"), what)

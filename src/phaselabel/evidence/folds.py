@@ -91,7 +91,21 @@ class Folds:
         return self.known[self.fold >= 0]
 
 
-def class_weights(y: NDArray[np.integer[Any]], n_classes: int) -> NDArray[np.float64]:
-    """Weights with which every class counts the same, however many labels it has; 1 on average."""
-    weights = 1 / np.bincount(y, minlength=n_classes).clip(1)[y]
-    return np.asarray(weights / weights.mean())
+def class_weights(
+    y: NDArray[np.integer[Any]], n_classes: int, shares: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Weights with which every class counts the same, however many labels it has; 1 on average.
+
+    Examples
+    --------
+    >>> class_weights(np.array([0, 1, 1]), 2).tolist()
+    [1.5, 0.75, 0.75]
+
+    Rows may be shares of a label; together they then count as many labels as the shares add up to.
+
+    >>> class_weights(np.array([0, 1, 1]), 2, np.array([1, 0.5, 0.5])).tolist()
+    [1.0, 0.5, 0.5]
+    """
+    shares = np.ones(len(y)) if shares is None else shares
+    weights = shares / np.bincount(y, shares, minlength=n_classes)[y]
+    return np.asarray(weights / weights.mean() * shares.mean())

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def interval_of(share: float, n_hidden: int, n_told: float, z: float = 1.96) -> tuple[float, float]:
+def interval_of(share: float, n_hidden: float, n_told: float, z: float = 1.96) -> tuple[float, float]:
     """Wilson's interval of a share, 95 % by default, of as many labels as are independent.
 
     The turns share most of the labels that they are shown, so their errors go together. Their variance is
@@ -14,7 +14,7 @@ def interval_of(share: float, n_hidden: int, n_told: float, z: float = 1.96) -> 
     ----------
     share : float
         The share of the hidden labels that were found.
-    n_hidden : int
+    n_hidden : float
         The number of labels that were hidden, in all turns together.
     n_told : float
         The number of labels that are shown in a turn.

@@ -85,7 +85,11 @@ def prior_precision(kinds: list[str], prior: NDArray[np.float64]) -> NDArray[np.
 
 
 def fitted_weights(
-    tables: Table, y: NDArray[np.integer[Any]], prior: NDArray[np.float64], kinds: list[str]
+    tables: Table,
+    y: NDArray[np.integer[Any]],
+    prior: NDArray[np.float64],
+    kinds: list[str],
+    shares: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The most likely weights, none negative, and a bias per class, by labels hidden from the experts.
 
@@ -102,6 +106,8 @@ def fitted_weights(
         The weights to start from, and to stay near where there are few labels.
     kinds : list of str
         The kind of every expert: weights of one kind vary together, see :func:`prior_precision`.
+    shares : ndarray of shape (m,), optional
+        How much of a label every row is, where several rows say the same; 1 by default.
 
     Returns
     -------
@@ -116,7 +122,7 @@ def fitted_weights(
         return prior, np.zeros(n_classes)
     precision = prior_precision(kinds, prior)
     tables = tables.astype(np.float64)
-    balance, truth = class_weights(y, n_classes), np.eye(n_classes)[y]
+    balance, truth = class_weights(y, n_classes, shares), np.eye(n_classes)[y]
     of_truth = tables[np.arange(len(y)), :, y]
 
     def loss(both: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -473,7 +473,10 @@ class Graph:
         parts = "in one piece" if len(sizes) == 1 else f"in {len(sizes):,} pieces"
         words = f"The largest piece has {sizes.max(initial=0) / max(self.n_vertices, 1):.1%} of the vertices."
         if len(sizes) > 1:
-            words += " A piece without a known label gets none: label a row in each, or join more neighbours."
+            words += (
+                " No label reaches a piece without a known one along the edges: label a row in each, or join "
+                "more neighbours."
+            )
         return (
             f"<div><b>Graph</b><p style='margin:.3em 0'>{self.n_vertices:,} vertices, {self.n_edges:,} edges "
             f"{parts}. {words}</p></div>"

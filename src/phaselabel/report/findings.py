@@ -466,10 +466,10 @@ def _suspects(names: list[str], held: HeldOut, accused: Suspects) -> list[Suspec
         {
             "row": int(row),
             "given": names[held.given[place[int(row)]]],
-            "found": names[held.found[place[int(row)]]],
+            "found": names[likely],
             "confidence": float(probability),
         }
-        for row, probability in zip(accused.rows, accused.probability)
+        for row, probability, likely in zip(accused.rows, accused.probability, accused.likely)
     ]
 
 

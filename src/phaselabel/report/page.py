@@ -33,7 +33,7 @@ def render(findings: Findings) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "sentence": _sentence}
+    environment.filters |= {"visible": visible, "sentence": _sentence, "counted": _counted}
     low, high = findings.held.interval()
     return environment.get_template("report.html").render(
         report=findings,
@@ -50,6 +50,17 @@ def _sentence(words: object) -> str:
     """Words with a capital at the beginning and a full stop at the end."""
     text = str(words)
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _counted(n: int, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> _counted(1, "row"), _counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {noun}{'s'[: n != 1]}"
 
 
 def write(findings: Findings, path: str | Path, *, overwrite: bool = False) -> None:

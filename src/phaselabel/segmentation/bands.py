@@ -174,8 +174,8 @@ def _checked(image: ArrayLike, name: str, volume: bool) -> NDArray[Any]:
         raise ValueError(
             f"{name} must have shape ({axes}) or ({axes}, bands), none of them 0; got {np.shape(image)}."
         )
-    if pixels.dtype.kind == "b":
-        pixels = pixels.view(np.uint8)
+    if pixels.dtype.kind == "b":  # black and white, as in a picture of bytes
+        pixels = pixels.view(np.uint8) * np.uint8(255)
     if pixels.dtype.kind not in "uif":
         raise ValueError(f"{name} must hold whole numbers or floats; got {pixels.dtype}.")
     return pixels

@@ -35,6 +35,9 @@ FILES = re.compile(
     r"objects\.(csv|geojson)|result\.json"
 )
 
+#: The largest class number in a PNG of 16 bits.
+MAX_NUMBER = 65535
+
 
 class Segmented(Protocol):
     """What this module reads of a segmentation; its meaning is that of :class:`phaselabel.Segmentation`."""
@@ -78,6 +81,10 @@ class Segmented(Protocol):
 
 def overlay(result: Segmented, opacity: float = 0.45) -> NDArray[np.uint8]:
     """The image with every class in its colour and white lines between classes."""
+    if result.labels.ndim == 3:
+        raise ValueError("A volume has no overlay; its labels and its confidence are arrays: result.labels.")
+    if not 0 <= opacity <= 1:
+        raise ValueError(f"opacity must be a number from 0 to 1; got {opacity!r}.")
     out = view(result.image)
     for number, colour in result.colors.items():
         members = result.labels == number
@@ -366,9 +373,8 @@ def _write_volume(result: Segmented, draft: Path) -> None:
 def label_picture(labels: NDArray[Any], classes: dict[int, str], colors: dict[int, Colour]) -> Any:
     """An indexed PNG with a palette; class numbers above 255 need 16 bits and have no palette."""
     (image_module,) = import_pillow("PIL.Image")
+    refuse_large_numbers(classes)
     if max(classes) > 255:
-        if max(classes) > 65535:
-            raise ValueError("Class numbers above 65535 don't fit a PNG; number the classes from 1.")
         return image_module.fromarray(labels.astype(np.uint16))
     picture = image_module.fromarray(labels.astype(np.uint8)).convert("P")
     palette: list[Colour] = [(0, 0, 0)] * 256
@@ -376,6 +382,18 @@ def label_picture(labels: NDArray[Any], classes: dict[int, str], colors: dict[in
         palette[number] = colour
     picture.putpalette([int(value) for colour in palette for value in colour])
     return picture
+
+
+def refuse_large_numbers(classes: Iterable[int]) -> None:
+    """Raise if a class number has no place in a label image.
+
+    Parameters
+    ----------
+    classes : iterable of int
+        The class numbers.
+    """
+    if max(classes, default=0) > MAX_NUMBER:
+        raise ValueError(f"Class numbers above {MAX_NUMBER} don't fit a PNG; number the classes from 1.")
 
 
 def _suffix(name: str, number: int) -> str:

@@ -107,7 +107,8 @@ class Marks:
                 f"to {numbers.max()}."
             )
         places, values = _marked(numbers)
-        present = np.unique(values[values > 0]).tolist()
+        # Whole numbers are the same class in any type: 2.0 is called "2", True "1".
+        present = np.unique(values[values > 0].astype(np.int64)).tolist()
         return cls(_placed(numbers.shape, places, values), {n: (names or {}).get(n, str(n)) for n in present})
 
     @classmethod

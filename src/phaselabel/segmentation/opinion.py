@@ -301,7 +301,8 @@ class Panel:
             for e, expert in enumerate(experts):
                 pause()
                 held[mine, e] = expert.ask(folds.shown(turn), judged[mine])
-        weights, bias = fitted_weights(held, labels[judged], prior, [expert.kind for expert in experts])
+        kinds = [expert.kind for expert in experts]
+        weights, bias = fitted_weights(held, labels[judged], prior, kinds, _shares_of_strokes(groups[judged]))
         found = None
         if len(judged):
             pooled = np.einsum("rek,e->rk", held, weights) + bias
@@ -344,6 +345,18 @@ def _thinned(rows: NDArray[np.intp], groups: NDArray[np.int64]) -> NDArray[np.in
     _, first, counts = np.unique(groups[order], return_index=True, return_counts=True)
     rank = np.arange(len(order)) - np.repeat(first, counts)
     return np.sort(order[rank < MOST_JUDGED])
+
+
+def _shares_of_strokes(groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What every judged row is of its stroke: however many pixels it has, a stroke counts as one label.
+
+    Examples
+    --------
+    >>> _shares_of_strokes(np.array([3, 3, 5])).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    _, inverse, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    return np.asarray(1 / counts[inverse])
 
 
 def stroke_folds(labels: NDArray[np.int32], groups: NDArray[np.int64], n_classes: int) -> Folds:

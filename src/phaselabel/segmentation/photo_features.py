@@ -92,7 +92,8 @@ def left_out(refused: Sequence[str]) -> str:
     """
     n = len(refused)
     words = "1 file can't be read and is" if n == 1 else f"{n:,} files can't be read and are"
-    return f"{words} left out: {refused[0].rstrip('.')}."
+    end = "" if refused[0].endswith((".", "?")) else "."
+    return f"{words} left out: {refused[0]}{end}"
 
 
 def simple_features(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -38,6 +38,7 @@ def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
         "names": list(model.classes_.values()),
         "colors": [list(model._colors[number]) for number in model.classes_],
         "choice": dict(model.choice_),
+        "strokes_found": model.strokes_found_,
         "cell": model._cell,
         "n_bands": model._n_bands,
         "volume": model._volume,
@@ -104,6 +105,9 @@ def _segmenter(archive: Archive) -> Any:
     model.classes_ = {number: str(name) for number, name in zip(numbers, learned["names"])}
     model._colors = {n: _color(color) for n, color in zip(numbers, learned["colors"])}
     model.choice_ = {str(name): float(value) for name, value in learned["choice"].items()}
+    model.strokes_found_ = learned.get("strokes_found")  # a model of an earlier version has none
+    found = model.strokes_found_
+    require(found is None or (isinstance(found, float) and 0 <= found <= 1), "marks that were found")
     model._volume = bool(learned["volume"])
     model._cell, model._n_bands = int(learned["cell"]), int(learned["n_bands"])
     require(model._cell > 0 and model._n_bands > 0, "cells")

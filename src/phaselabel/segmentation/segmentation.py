@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import gen_batches
 
 from phaselabel.assess.query import choose_queries
-from phaselabel.assess.verdict import as_html
+from phaselabel.assess.verdict import as_html, verdict_on_strokes
 from phaselabel.counts import check_count
 from phaselabel.flow.minimize import Solution
 from phaselabel.graph import Graph
@@ -20,6 +20,8 @@ from phaselabel.segmentation.marks import Colour, Marks
 
 class Model(Protocol):
     """What a segmentation needs of the model that made it."""
+
+    strokes_found_: float | None
 
     def update(self, marks: Any, image: Any = None, *, warm: bool = False) -> Any:
         """Add marks and segment again."""
@@ -255,13 +257,14 @@ class Segmentation:
         return export.save(self.settle(), folder, source=source)
 
     def _repr_html_(self) -> str:
-        """The segmentation in a notebook: how sure it is, and the share of every class."""
+        """The segmentation in a notebook: how good and how sure it is, and the share of every class."""
         shares = [(name, float(np.mean(self.labels == number))) for number, name in self.classes.items()]
         facts = {str(name): f"{share:.1%} of the pixels" for name, share in shares}
         inside = self.confidence[self.labels > 0]
         sure = float(np.mean(inside >= 0.9)) if inside.size else 0.0
         words = f"{sure:.0%} of the pixels have a confidence of 0.9 or more."
-        return as_html("Segmentation", [words, self.solution.status], facts)
+        sentences = [verdict_on_strokes(self._model.strokes_found_), words, self.solution.status]
+        return as_html("Segmentation", sentences, facts)
 
     def __repr__(self) -> str:
         size = " × ".join(str(side) for side in reversed(self.labels.shape))

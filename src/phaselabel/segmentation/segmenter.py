@@ -94,6 +94,9 @@ class Segmenter:
         The name of every class number.
     choice_ : dict of str to float
         What counted: the weight of every expert in the pool, and ``position``.
+    strokes_found_ : float or None
+        The share of the marks that was found again while whole strokes were hidden in turns; None without
+        evidence, and where no class has a second stroke.
 
     See Also
     --------
@@ -496,6 +499,7 @@ class Segmenter:
         known = marked.known(net.vertices, net.graph.n_vertices)
         opinion = None if self.evidence is None else self._opinion(net, marked, known)
         self.choice_ = {**({} if opinion is None else opinion.weights), "position": position}
+        self.strokes_found_ = None if opinion is None else opinion.found
         init: Any = "hub" if opinion is None else opinion.start()
         if before is not None and before.vertices is net.vertices:
             init = before.renamed(marked.numbers)
@@ -586,7 +590,8 @@ class Segmenter:
         bands = shown if features is None else ready_made(features, shown, self.scale, self._volume)
         if bands.n_bands != self._n_bands:
             raise ValueError(
-                f"The image has {bands.n_bands} bands and the model was fitted to {self._n_bands}."
+                f"The number of bands is {bands.n_bands}, and {self._n_bands} in the images of the fit; "
+                "convert it, or fit a model to such images."
             )
         cell = max(self._cell, cell_size(bands.n_pixels, self.max_pixels, len(bands.shape)))
         return Frame(shown, bands, into_cells(bands, cell))

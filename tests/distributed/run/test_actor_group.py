@@ -3,8 +3,6 @@
 import re
 from time import sleep
 
-from dask.distributed import Client
-
 from phaselabel.distributed.folder import open_folder
 from phaselabel.distributed.run import actor_group
 from phaselabel.distributed.run.actor_group import ActorGroup
@@ -22,14 +20,13 @@ class Napping(PeerActor):
         return seconds
 
 
-def test_a_slow_block_is_named_in_the_log(monkeypatch, caplog, tmp_path):
+def test_a_slow_block_is_named_in_the_log(client, monkeypatch, caplog, tmp_path):
     monkeypatch.setattr(actor_group, "ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(actor_group, "SLOW_SECONDS", 0.2)
-    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        actors = ActorGroup(client, open_folder(tmp_path), 3, 2, 10, kind=Napping)
-        with caplog.at_level("INFO", "phaselabel"):
-            assert actors.call("nap", each=[(0.0,), (2.0,), (0.0,)]) == [0.0, 2.0, 0.0]
-        actors.release()
+    actors = ActorGroup(client, open_folder(tmp_path), 3, 2, 10, kind=Napping)
+    with caplog.at_level("INFO", "phaselabel"):
+        assert actors.call("nap", each=[(0.0,), (2.0,), (0.0,)]) == [0.0, 2.0, 0.0]
+    actors.release()
     # The others may be slow too on a busy machine, but not for so long.
     waits = [words for words in caplog.messages if words.startswith("Waiting for ")]
     assert re.fullmatch(r"Waiting for 'nap' of block 1 on \S+\.", waits[-1])

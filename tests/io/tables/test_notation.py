@@ -21,6 +21,8 @@ def read(tmp_path, cells, options=(), **planned):
         (["12.5%", "3 %", "100%"], [12.5, 3, 100], "%"),
         (["$1,200.50", "-$5", "$ 7"], [1200.5, -5, 7], "$ and thousands separators"),
         (["10 €", "20,500 €"], [10, 20500], "thousands separators and €"),
+        (["(1,234.50)", "7", "(8)"], [-1234.5, 7, -8], "parentheses for minus and thousands separators"),
+        (["($5.00)", "$7", "$(8)"], [-5, 7, -8], "$ and parentheses for minus"),
     ],
 )
 def test_numbers_with_signs(tmp_path, cells, values, said):
@@ -39,7 +41,9 @@ def test_a_decimal_comma_is_no_separator(tmp_path):
     assert survey(open_table(tmp_path / "t.csv"))[0]["x"].kind == "comma"
 
 
-@pytest.mark.parametrize("cells", [["12%", "0.12", "3%"], ["$5", "5 €", "7 €"], ["1,23", "4,5678"]])
+@pytest.mark.parametrize(
+    "cells", [["12%", "0.12", "3%"], ["$5", "5 €", "7 €"], ["1,23", "4,5678"], ["(5", "6)"]]
+)
 def test_two_scales_are_not_one(tmp_path, cells):
     (tmp_path / "t.csv").write_text("x\n" + "\n".join(f'"{cell}"' for cell in cells) + "\n", encoding="utf-8")
     assert survey(open_table(tmp_path / "t.csv"))[0]["x"].kind != "number"
@@ -51,6 +55,8 @@ def test_two_scales_are_not_one(tmp_path, cells):
         (["31.12.2023", "01.01.2024"], [19722, 19723], "31.12.2023"),
         (["12/31/2023", "01/02/2024"], [19722, 19724], "12/31/2023"),
         (["2023/12/31", "2024/01/01"], [19722, 19723], "2023/12/31"),
+        (["31.12.2023 6:00", "01.01.2024 18:00"], [19722.25, 19723.75], "31.12.2023 14:05"),
+        (["12/31/2023 00:00:00", "1/2/2024 12:00:00"], [19722, 19724.5], "12/31/2023 14:05:00"),
     ],
 )
 def test_dates(tmp_path, cells, days, said):

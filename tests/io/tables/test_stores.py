@@ -69,6 +69,9 @@ def test_a_workbook_with_new_columns_is_written_as_text(workbook, tmp_path):
     lines = (tmp_path / "out.csv").read_text().splitlines()
     assert lines[0] == "a,b,label,when,found"
     assert [line.rsplit(",", 1)[1] for line in lines[1:]] == ["p", "q", "p"]
+    for name in ("out.xlsx", "out.sqlite"):
+        with pytest.raises(ValueError, match=r"are read, not written; write \.csv or"):
+            write_table(open_table(workbook), {}, tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.db", "t.duckdb"])

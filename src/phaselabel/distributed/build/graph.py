@@ -64,17 +64,18 @@ def build_graph(
     resume: bool = False,
     in_blocks: bool = False,
     row_bytes: float | None = None,
+    table_bytes: int = 0,
     keep_whole: bool = False,
     keep_neighbors: bool = False,
 ) -> BlockedGraph:
     """Build the graph of the rows, or what is missing of it in the folder.
 
     ``digest`` identifies the job: with ``resume`` the folder must hold a job of the same digest. With
-    ``in_blocks`` few rows are divided, too; ``row_bytes`` is the size of a sparse row. With
-    ``keep_whole`` the files stay from which the graph can be gathered in one process, with
-    ``keep_neighbors`` those of rows and neighbours.
+    ``in_blocks`` few rows are divided, too; ``row_bytes`` is the size of a sparse row, ``table_bytes`` what
+    evidence takes for each row. With ``keep_whole`` the files stay from which the graph can be gathered in
+    one process, with ``keep_neighbors`` those of rows and neighbours.
     """
-    plan = _plan(tasks, folder, X, settings, digest, resume, in_blocks, row_bytes)
+    plan = _plan(tasks, folder, X, settings, digest, resume, in_blocks, row_bytes, table_bytes)
     facts = folder.load_facts("graph.json")
     if facts is None:
         partition, truth = _shuffle(tasks, folder, X, plan, settings)
@@ -104,6 +105,7 @@ def _plan(
     resume: bool,
     in_blocks: bool,
     row_bytes: float | None,
+    table_bytes: int,
 ) -> Plan:
     """The plan of the job: the one in the folder, if there is one."""
     earlier = folder.load_facts("plan.json")
@@ -120,7 +122,8 @@ def _plan(
     if earlier:
         plan = Plan(**earlier)
     else:
-        plan = Plan.of(X, settings.n_neighbors, tasks.workers(), settings.cosine, in_blocks, row_bytes)
+        workers = tasks.workers()
+        plan = Plan.of(X, settings.n_neighbors, workers, settings.cosine, in_blocks, row_bytes, table_bytes)
     if settings.metric not in FAST and not plan.whole:
         raise ValueError(
             f"metric={settings.metric!r} needs all rows on every worker, and they do not fit; give each more "

@@ -14,8 +14,9 @@ MIN_ROWS_FOR_CELLS = 20_000
 #: The share of its memory_limit above which a Dask worker starts no task; at 0.95 it is killed.
 PAUSE_FRACTION = 0.8
 
-#: Memory of a worker's process with all libraries and kernels loaded, before it holds any data.
-PROCESS_BYTES = 230e6
+#: Memory of a worker's process with all libraries and kernels loaded, before it holds any data. Half of it is
+#: pages of the libraries' files, of which a system maps more or fewer.
+PROCESS_BYTES = 440e6
 
 #: Memory in use beyond PROCESS_BYTES is counted in steps of this size.
 IN_USE_STEP_BYTES = 64e6
@@ -83,10 +84,12 @@ class Plan:
         cosine: bool = False,
         in_blocks: bool = False,
         row_bytes: float | None = None,
+        table_bytes: int = 0,
     ) -> "Plan":
         """The plan for these rows on these workers; raise where a part cannot fit the smallest of them.
 
-        With ``in_blocks`` few rows are divided, too. ``row_bytes`` is the size of a sparse row.
+        With ``in_blocks`` few rows are divided, too. ``row_bytes`` is the size of a sparse row, and
+        ``table_bytes`` what evidence in blocks takes for each.
         """
         if not workers:
             raise RuntimeError("The cluster has no workers; start some first.")
@@ -98,7 +101,7 @@ class Plan:
             most = int(max_search_rows(search, width, X.dtype))
         else:
             row, most = max(int(row_bytes), 1), int(search / (3 * row_bytes + SEARCH_BYTES))
-        _check_memory(X, n_neighbors, smallest, len(workers), row, row_bytes and most)
+        _check_memory(X, n_neighbors, smallest, len(workers), row, row_bytes and most, table_bytes)
         n_cells = -(-n // min(CELL_ROWS, most // 3))
         if n_cells > 1 or n > MIN_ROWS_FOR_CELLS or (in_blocks and n <= most):
             n_cells = max(n_cells, min(2 * len(workers), n // MIN_SAMPLE_ROWS_PER_CELL))
@@ -145,16 +148,18 @@ def _check_memory(
     n_workers: int,
     row: int,
     most_sparse: float | None,
+    table_bytes: int,
 ) -> None:
     """Refuse data of which a part cannot fit the workers, with the limit that would do.
 
-    A row takes ``row`` bytes; of sparse rows a worker can hold ``most_sparse``.
+    A row takes ``row`` bytes, and ``table_bytes`` where there is evidence; of sparse rows a worker can hold
+    ``most_sparse``.
     """
     free, limit = free_bytes(smallest), smallest["memory_limit"] or 0
 
     def limit_for(needed: float) -> str:
-        # A little more, since two decimals are printed.
-        return format_bytes(int(1.002 * (limit + (needed - free) / PAUSE_FRACTION)) + 2**20)
+        # A little more: two decimals are printed, which is half a hundredth of 1 GiB at the most.
+        return format_bytes(int(1.006 * (limit + (needed - free) / PAUSE_FRACTION)) + 2**20)
 
     if most_sparse is not None and X.shape[0] > most_sparse:
         raise ValueError(
@@ -171,10 +176,11 @@ def _check_memory(
             f"features: Python and its libraries take {format_bytes(int(PAUSE_FRACTION * limit - free))} of "
             f"it; give each worker at least {limit_for(max(search, MIN_FREE_BYTES))}."
         )
-    graph = X.shape[0] * _flow_bytes(n_neighbors)
+    graph = X.shape[0] * (_flow_bytes(n_neighbors) + table_bytes)
     if graph > free * n_workers:
+        what = "with evidence" if table_bytes else "while it flows"
         raise ValueError(
-            f"The graph of {X.shape[0]:,} rows takes {format_bytes(graph)} while it flows, and {n_workers} "
+            f"The graph of {X.shape[0]:,} rows takes {format_bytes(graph)} {what}, and {n_workers} "
             f"workers have room for {format_bytes(int(free * n_workers))}; add workers, or give each a "
             f"memory_limit of at least {limit_for(graph / n_workers)}."
         )

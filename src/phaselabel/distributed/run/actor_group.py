@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from distributed import Client, Future, KilledWorker
+from distributed import Client, Future, KilledWorker, fire_and_forget
 
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.block_actor import BlockActor
@@ -81,7 +81,6 @@ class ActorGroup:
         self._arguments = folder, n_classes, size
         self._submissions = 0
         self._futures: dict[int, Future[Any]] = {}
-        self._marks: list[Future[str]] = []
         self._actors: dict[int, Any] = {}
         self._addresses: dict[int, str] = {}
         self._dead: set[str] = set()
@@ -155,13 +154,13 @@ class ActorGroup:
 
     def mark(self, name: str) -> None:
         """Leave a task in the task stream, where calls of actors are not shown."""
-        self._marks = [self.client.submit(str, name, key=f"{self._mark_name}-{name}", pure=False)]
+        # A task whose future is let go before it has run would not be there.
+        fire_and_forget(self.client.submit(str, name, key=f"{self._mark_name}-{name}", pure=False))
 
     def release(self) -> None:
         """Let all actors go."""
-        self.client.cancel([*self._futures.values(), *self._marks])
+        self.client.cancel(list(self._futures.values()))
         self._futures.clear()
-        self._marks.clear()
         self._actors.clear()
 
     def _submit(self, numbers: Collection[int]) -> None:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from phaselabel._kernels.flow import STATE
 from phaselabel.assess.calibration import Calibration, confidence
-from phaselabel.assess.novelty import DOUBT
+from phaselabel.assess.novelty import doubted
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.run.opinion_files import NOVEL
 
@@ -23,14 +23,8 @@ def believed_confidence(
     """The confidence of a chunk's labels: what experts believe of the class of each row."""
     arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
     believed = partition.gather(chunk, tables, np.float32)[np.arange(len(arm)), arm].astype(np.float64)
-    return _doubted(confidence(believed, arm, agrees, None, n_classes), partition, chunk, some_far)
-
-
-def _doubted(
-    sure: NDArray[np.float64], partition: Partition, chunk: int, some_far: bool
-) -> NDArray[np.float64]:
-    """Confidence, lowered where rows look like none of the labelled ones."""
-    return np.where(partition.gather(chunk, NOVEL, bool), DOUBT * sure, sure) if some_far else sure
+    sure = confidence(believed, arm, agrees, None, n_classes)
+    return doubted(sure, partition.gather(chunk, NOVEL, bool), n_classes) if some_far else sure
 
 
 def _arms_and_agreement(
@@ -60,4 +54,5 @@ def voted_confidence(
     """The probability that each label of a chunk is right; 0 where a row has no class."""
     share = partition.gather(chunk, shares, np.float64)
     arm, agrees = _arms_and_agreement(partition, chunk, states, rows, arms)
-    return _doubted(confidence(share, arm, agrees, calibration, n_classes), partition, chunk, some_far)
+    sure = confidence(share, arm, agrees, calibration, n_classes)
+    return doubted(sure, partition.gather(chunk, NOVEL, bool), n_classes) if some_far else sure

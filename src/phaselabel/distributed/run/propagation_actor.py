@@ -33,6 +33,9 @@ from phaselabel.evidence.propagation import with_doubt
 from phaselabel.few_labels.conjugate_gradients import DampedSystem, Sums, padded, squares
 from phaselabel.few_labels.poisson import bounded
 
+#: Rows whose probabilities are computed at a time.
+ROWS_AT_ONCE = 100_000
+
 
 class PropagationActor(PeerActor):
     """The rows of one block while experts are asked; a Dask actor.
@@ -174,6 +177,7 @@ class PropagationActor(PeerActor):
     def end_visits(self, share: float, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """Keep how often every row is visited; return that of some rows."""
         self._visits = share * np.asarray(self._system.solution[:, :1] * self._inverse, np.float32)[:, 0]
+        del self._system
         return self._visits[positions]
 
     def find_far(
@@ -207,11 +211,15 @@ class PropagationActor(PeerActor):
     def end_harmonic(self) -> None:
         """Read the solution as log-probabilities."""
         root = np.where(self._root > 0, self._root, 1)
-        self._table = with_doubt((self._system.solution + self._known)[:, : self._n_classes] / root)
+        solution = self._system.solution
+        solution += self._known
+        del self._system, self._known  # each is as large as the answer, or several times
+        self._table = with_doubt(solution[:, : self._n_classes] / root)
 
     def end_poisson(self, every: int) -> NDArray[np.float32]:
         """Return the sizes of the solution at every so many rows of the whole graph."""
         self._table = np.asarray(self._system.solution[:, : self._n_classes] * self._inverse, np.float32)
+        del self._system
         some: NDArray[np.float32] = np.abs(self._table[self._rows % every == 0])
         return some
 
@@ -233,27 +241,31 @@ class PropagationActor(PeerActor):
     def write_opinion(self, partition: Partition, opinion: Opinion) -> None:
         """Add up what the experts say of every row; write probabilities, confidence, and the graph's part."""
         use_threads()
-        weights, k = opinion.choice.weights, self._n_classes
-        by_graph, by_rows = np.zeros((2, self._n, k), np.float32)
+        weights, shape = opinion.choice.weights, (self._n, self._n_classes)
+        by_graph = np.zeros(shape, np.float32)
         for name, table in self._kept.items():
             by_graph += np.float32(weights[name]) * table
         for name in weights:
             if name.startswith("spread") and weights[name] > 0:
                 by_graph += np.float32(weights[name]) * self._folder.load(SPREAD.format(self.number))
+        self._kept.clear()
+        self._folder.save(GRAPH_LOGITS.format(self.number), by_graph)
+        logits = np.zeros(shape, np.float32)
         if weights.get("given", 0) > 0:
-            by_rows += np.float32(weights["given"]) * ask_given(
+            logits += np.float32(weights["given"]) * ask_given(
                 self._folder.load(GIVEN.format(self.number)), 0, None
             )
         elif opinion.models and opinion.scale is not None:
             for place, points in self._points(partition):
-                by_rows[place] = opinion.say_of_rows(points)
-        logits = by_rows + by_graph + opinion.offsets.astype(np.float32)
-        sure = np.float32(tempering(len(opinion.hidden_rows))) * logits
-        for pattern, table in (
-            (PROBABILITIES, np.exp(log_softmax(logits, axis=1))),
-            (CONFIDENCE, np.exp(log_softmax(sure, axis=1))),
-            (GRAPH_LOGITS, by_graph),
-        ):
+                logits[place] = opinion.say_of_rows(points)
+        logits += by_graph
+        del by_graph
+        logits += opinion.offsets.astype(np.float32)
+        for pattern, temper in ((PROBABILITIES, 1.0), (CONFIDENCE, tempering(len(opinion.hidden_rows)))):
+            table = np.empty(shape, np.float32)
+            for start in range(0, self._n, ROWS_AT_ONCE):
+                some = slice(start, start + ROWS_AT_ONCE)
+                table[some] = np.exp(log_softmax(np.float32(temper) * logits[some], axis=1))
             self._folder.save(pattern.format(self.number), table)
 
     def _points(self, partition: Partition) -> Any:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from phaselabel.io.tables.keys import KeyWatch, is_named_key
-from phaselabel.io.tables.notation import date_formats, signs_in
+from phaselabel.io.tables.notation import ACCOUNTING, THOUSANDS, date_formats, signs_in
 from phaselabel.io.tables.table import Table
 from phaselabel.io.tables.vectors import is_list
 
@@ -235,7 +235,7 @@ class Observed:
         if self.date:
             return Column(name, "date", self.missing)
         # 1,5 is a number with a comma, 1,234 one with a separator: the latter is checked to be in threes.
-        if self.signs and len(self.signs - {"thousands separators"}) < 2:
+        if self.signs and len(self.signs - {THOUSANDS, ACCOUNTING}) < 2:
             return Column(name, "number", self.missing, written=" and ".join(sorted(self.signs)))
         if self.comma:
             return Column(name, "comma", self.missing)

@@ -298,7 +298,7 @@ def _matched(
     if lost:
         raise ValueError(
             f"{source.path.name} has a label for {lost[0]!r} in column {by!r}, which {table.path.name} does "
-            f"not have ({len(lost):,} such rows); check --id, or leave them out."
+            f"not have ({len(lost):,} such row{'s'[: len(lost) != 1]}); check --id, or leave them out."
         )
     entries: list[Any] = [None] * n_rows
     for key, label in zip(keys, column.to_pylist()):

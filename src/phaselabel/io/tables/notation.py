@@ -13,12 +13,22 @@ CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|kr|zł)"
 #: How dates are written besides ISO 8601. The first one that all cells of a column have is taken.
 DATE_FORMATS = ("%d.%m.%Y", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%d.%m.%y")
 
+#: What may follow such a date, by the number of colons.
+TIMES = ("", " %H:%M", " %H:%M:%S")
+
+#: A cell that may be such a date.
+DATE_LIKE = r"^\s*\d{1,4}[./-]\d{1,2}[./-]\d{2,4}( \d{1,2}:\d{2}(:\d{2})?)?\s*$"
+
+#: Signs in cells that are numbers of one scale, however many of these signs there are.
+THOUSANDS, ACCOUNTING = "thousands separators", "parentheses for minus"
+
 
 def number_pattern(decimal: str) -> str:
-    """A number with thousands separators, a currency or a percent sign, as a regular expression."""
+    """A number with separators, a currency, a percent sign, or (1) for -1, as a regular expression."""
     mark, thousands = (r"\.", r"[,'\x{202f}\x{a0} ]") if decimal == "." else (",", r"[.'\x{202f}\x{a0} ]")
     digits = rf"(?:\d{{1,3}}(?:{thousands}\d{{3}})+|\d+)(?:{mark}\d+)?"
-    return rf"^\s*{CURRENCY}?\s*[+-]?\s*{CURRENCY}?\s*{digits}\s*(?:{CURRENCY}|%)?\s*$"
+    amount = rf"{CURRENCY}?\s*{digits}\s*(?:{CURRENCY}|%)?\s*"
+    return rf"^\s*{CURRENCY}?\s*(?:[+-]?\s*{amount}|\(\s*{amount}\))\s*$"
 
 
 def signs_in(column: pa.Array, decimal: str) -> set[str] | None:
@@ -43,7 +53,9 @@ def signs_in(column: pa.Array, decimal: str) -> set[str] | None:
         return None
     separator = r"\d[,'\x{202f}\x{a0} ]\d" if decimal == "." else r"\d[.'\x{202f}\x{a0} ]\d"
     if pc.any(pc.match_substring_regex(column, separator)).as_py():
-        found.add("thousands separators")
+        found.add(THOUSANDS)
+    if pc.any(pc.match_substring(column, "(")).as_py():
+        found.add(ACCOUNTING)
     return found
 
 
@@ -52,15 +64,16 @@ def written_numbers(column: pa.Array, decimal: str) -> NDArray[np.float64] | Non
 
     Examples
     --------
-    >>> written_numbers(pa.array(["$1,234.50", "-$6", None]), ".")
-    array([1234.5,   -6. ,    nan])
+    >>> written_numbers(pa.array(["$1,234.50", "-$6", None, "(7)"]), ".")
+    array([1234.5,   -6. ,    nan,   -7. ])
     """
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return None
     present = column.drop_null()
     if len(present) and signs_in(present, decimal) is None:
         return None
-    digits = pc.replace_substring_regex(column, rf"[^0-9+\-{decimal}]", "")
+    signed = pc.replace_substring(column, "(", "-")
+    digits = pc.replace_substring_regex(signed, rf"[^0-9+\-{decimal}]", "")
     if decimal != ".":
         digits = pc.replace_substring(digits, decimal, ".")
     return np.asarray(digits.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
@@ -85,10 +98,10 @@ def date_formats(column: pa.Array) -> list[str]:
     """
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return []
-    looks = pc.match_substring_regex(column.slice(0, 20), r"^\s*\d{1,4}[./-]\d{1,2}[./-]\d{2,4}\s*$")
-    if not pc.all(looks).as_py():
+    if not len(column) or not pc.all(pc.match_substring_regex(column.slice(0, 20), DATE_LIKE)).as_py():
         return []
-    return [how for how in DATE_FORMATS if _parsed(column, how) is not None]
+    time = TIMES[column[0].as_py().count(":")]
+    return [how + time for how in DATE_FORMATS if _parsed(column, how + time) is not None]
 
 
 def days_written(column: pa.Array, how: str) -> NDArray[np.float64] | None:

@@ -525,7 +525,7 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
     """Lines that say which columns become features and how, as (heading, words)."""
     by_role: dict[str, list[str]] = {}
     for name, role in recipe.roles.items():
-        by_role.setdefault(role, []).append(name)
+        by_role.setdefault(role, []).append(_visible(name))
     scaled = {
         "none": "as they are",
         "standard": "scaled to mean 0, deviation 1",
@@ -533,18 +533,23 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
     }[recipe.scale]
     for name, reason in recipe.left_out.items():
         if name in columns and columns[name].reason and reason != DROPPED:
-            yield "key", f"{name}: {reason}"
+            yield "key", f"{_visible(name)}: {reason}"
     for role, names in by_role.items():
         if role == "number" or role == "date":
             yield f"{role}s", f"{len(names)}, {scaled}: {listed(names, most)}"
         elif role == "category":
             yield (
                 "categories",
-                "one-hot: " + listed((f"{name} ({len(recipe.words[name])})" for name in names), most),
+                "one-hot: "
+                + listed((f"{_visible(name)} ({len(words)})" for name, words in recipe.words.items()), most),
             )
         elif role == "vector":
             how = scaled if recipe.scale_vectors else "as they are"
-            yield "vectors", f"{how}: " + listed(f"{name} ({columns[name].width:,})" for name in names)
+            widths = {name: columns[name].width for name, own in recipe.roles.items() if own == role}
+            yield (
+                "vectors",
+                f"{how}: " + listed(f"{_visible(name)} ({width:,})" for name, width in widths.items()),
+            )
         else:
             how = f"embedded by {recipe.embed}" if recipe.embed else "words counted (TF-IDF)"
             yield "text", f"{how}, cosine: {listed(names, most)}"
@@ -555,10 +560,15 @@ def describe(recipe: Recipe, columns: Mapping[str, Column], most: int = 8) -> It
         n = sum(gaps.values())
         yield "missing", f"{n:,} value{'s'[: n != 1]} ({how}categories: none of the words)"
     for name, how in recipe.written.items():
-        yield "read as", f"{name}: {_said(recipe.roles[name], how)}"
+        yield "read as", f"{_visible(name)}: {_said(recipe.roles[name], how)}"
     for name, reason in recipe.left_out.items():
         if name not in columns or not columns[name].reason or reason == DROPPED:
-            yield "left out", f"{name}: {reason}"
+            yield "left out", f"{_visible(name)}: {reason}"
+
+
+def _visible(name: str) -> str:
+    """The name of a column, in quotes where it would not be seen, as that of the index pandas writes."""
+    return name if name and name == name.strip() else repr(name)
 
 
 def _gaps(column: Column, recipe: Recipe) -> int:
@@ -571,5 +581,5 @@ def _said(role: str, how: str) -> str:
     if how == ODD_CELLS:
         return "numbers; cells that are none count as missing"
     if role == "date":
-        return f"dates like {datetime.date(2023, 12, 31).strftime(how)}"
+        return f"dates like {datetime.datetime(2023, 12, 31, 14, 5).strftime(how)}"
     return f"numbers, written with {how}"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from phaselabel.io.atomic import replacing
 from phaselabel.io.tables.columnar import ArrayTable
 from phaselabel.io.tables.in_memory import MemoryTable
-from phaselabel.io.tables.reading import DELIMITERS, format_of, is_of_format
+from phaselabel.io.tables.reading import DATABASES, DELIMITERS, WORKBOOKS, format_of, is_of_format
 from phaselabel.io.tables.table import Table
 from phaselabel.io.tables.text import quoted
 
@@ -52,6 +52,11 @@ def write_table(
 
 def target_format(path: str | Path) -> str:
     """The format of the file to write; a format that can't hold a table is refused."""
+    if Path(path).suffix.lower() in (*WORKBOOKS, *DATABASES):
+        raise ValueError(
+            f"{Path(path).name}: workbooks and databases are read, not written; write .csv or .parquet "
+            "instead."
+        )
     kind = format_of(path)
     if kind == ".npy":
         raise ValueError("A .npy file holds one array of one type; write .npz, .csv or .parquet instead.")
