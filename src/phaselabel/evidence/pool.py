@@ -30,7 +30,7 @@ LEAST_SPREAD_WEIGHT = 0.05
 CARRIED_WEIGHT = 0.5
 
 #: The deviation of one expert's weight from the prior, and again of all weights of a kind along the prior:
-#: ten labels tell a little of whether rows or graph are worth more, hardly which of four models of the rows is.
+#: ten labels tell a little of whether rows or graph are worth more, hardly which of four models is.
 OWN_DEVIATION, KIND_DEVIATION = 0.3, 0.3
 
 #: Where few hidden labels are found by no expert, every weight would be 0, and nothing decided. Together the
