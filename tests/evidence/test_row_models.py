@@ -72,6 +72,15 @@ def test_a_curve_parts_what_no_line_can():
     assert np.mean(line.argmax(axis=1) == y[100:]) < 0.75
 
 
+def test_rows_far_from_all_labels_are_of_the_class_that_lies_around():
+    rng = np.random.default_rng(0)
+    y = np.arange(2010) % 2
+    X = rng.normal(size=(2010, 20)) * np.where(y == 0, 2.0, 1.0)[:, None]
+    X = Scale.of(X)(X)
+    curve = Curve.fit(X[:10], y[:10], 2, leading_directions(X))
+    assert np.mean(curve.log_probabilities(X[10:]).argmax(axis=1) == y[10:]) > 0.9  # 0.55 if the level is ½
+
+
 def test_scale_is_one_number():
     X = np.array([[0.0, 0.0], [2.0, 200.0]])
     scaled = Scale.of(X)(X)

@@ -12,7 +12,15 @@ from sklearn.utils import gen_batches
 from phaselabel.evidence.class_sizes import found_offsets, offsets_for_sizes
 from phaselabel.evidence.experts import Expert, RowExperts, affordable_turns, graph_experts
 from phaselabel.evidence.folds import Folds
-from phaselabel.evidence.pool import MOST_VOICE, Figures, fitted_weights, pooled, prior_weights, tempering
+from phaselabel.evidence.pool import (
+    MOST_VOICE,
+    Figures,
+    fitted_weights,
+    pooled,
+    prior_precision,
+    prior_weights,
+    tempering,
+)
 from phaselabel.evidence.row_models import THREAD_TABLE, Scale, Shares
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.flow.star import LEAF, State
@@ -244,6 +252,7 @@ def pool_opinion(
     n, known = len(labels), len(folds.known)
     kinds = [expert.kind for expert in experts]
     prior = prior_weights(kinds, known / n_classes)
+    precision = prior_precision(kinds, prior)
 
     unlabelled = np.random.default_rng(0).permutation(np.flatnonzero(labels < 0))
     sample = np.sort(unlabelled[:SIZE_SAMPLE])
@@ -262,7 +271,7 @@ def pool_opinion(
             if sampling[e]:
                 sampled[turn, :, place] = table[mine.sum() :]
     y, turn_of = labels[judged], folds.fold[folds.fold >= 0]
-    weights, bias = fitted_weights(held, y, prior, kinds)
+    weights, bias = fitted_weights(held, y, prior, precision)
 
     by_rows, by_graph = (np.zeros((n, n_classes), np.float32) for _ in range(2))  # each is freed by itself
     part = np.zeros(len(experts))
@@ -279,13 +288,13 @@ def pool_opinion(
     together, turns = np.zeros((len(judged), n_classes)), []
     for turn in range(folds.n_hidden):
         mine = turn_of == turn
-        w, c = fitted_weights(held[~mine], y[~mine], prior, kinds)
+        w, c = fitted_weights(held[~mine], y[~mine], prior, precision)
         together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
         turns.append(pooled(sampled[turn], w[sampling], c))
     if folds.n_hidden == 1:  # the prior weights would be judged: halves of the only fold judge each other
         half = np.arange(len(judged)) % 2 == 0
         for mine in half, ~half:
-            w, c = fitted_weights(held[~mine], y[~mine], prior, kinds)
+            w, c = fitted_weights(held[~mine], y[~mine], prior, precision)
             together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
     figures = Figures.of(held, kinds, folds, together)
     # In place, because tables of rows by classes are most of the memory.

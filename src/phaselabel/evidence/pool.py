@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from phaselabel.evidence.folds import Folds, class_weights
 
 #: The prior weight of the models of the rows together.
-ROWS_WEIGHT = 0.6
+ROWS_WEIGHT = 1.3
 
 #: The prior weight of the propagations on graphs together.
 GRAPH_WEIGHT = 0.5
@@ -29,9 +29,9 @@ LEAST_SPREAD_WEIGHT = 0.05
 #: The prior weight of the rows' opinion carried along a graph of its own.
 CARRIED_WEIGHT = 0.5
 
-#: The deviation of one expert's weight from the prior, and that of all experts of a kind together. Ten labels
-#: can tell whether the rows or the graph are worth more, hardly which of four models of the rows.
-OWN_DEVIATION, KIND_DEVIATION = 0.3, 1.0
+#: The deviation of one expert's weight from the prior, and again of all weights of a kind along the prior:
+#: ten labels tell a little of whether rows or graph are worth more, hardly which of four models is.
+OWN_DEVIATION, KIND_DEVIATION = 0.3, 0.3
 
 #: Where few hidden labels are found by no expert, every weight would be 0, and nothing decided. Together the
 #: weights are at least this share of the prior.
@@ -64,7 +64,7 @@ def prior_weights(kinds: list[str], labels_per_class: float) -> NDArray[np.float
     Examples
     --------
     >>> prior_weights(["rows", "rows", "graph", "spread"], 2.0).tolist()
-    [0.3, 0.3, 0.5, 0.5]
+    [0.65, 0.65, 0.5, 0.5]
     """
     total = {
         "rows": ROWS_WEIGHT,
@@ -75,12 +75,14 @@ def prior_weights(kinds: list[str], labels_per_class: float) -> NDArray[np.float
     return np.array([total[kind] / kinds.count(kind) for kind in kinds])
 
 
-def prior_precision(kinds: list[str], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+def prior_precision(
+    kinds: list[str], prior: NDArray[np.float64], together: float = KIND_DEVIATION
+) -> NDArray[np.float64]:
     """The inverse covariance of the weights: own deviations, and a common one for all experts of a kind."""
     covariance = OWN_DEVIATION**2 * np.eye(len(kinds))
     for kind in set(kinds):
         common = np.where([other == kind for other in kinds], prior, 0)
-        covariance += KIND_DEVIATION**2 * np.outer(common, common) / max(float(common @ common), 1e-12)
+        covariance += together**2 * np.outer(common, common) / max(float(common @ common), 1e-12)
     return np.asarray(np.linalg.inv(covariance))
 
 
@@ -88,7 +90,7 @@ def fitted_weights(
     tables: Table,
     y: NDArray[np.integer[Any]],
     prior: NDArray[np.float64],
-    kinds: list[str],
+    precision: NDArray[np.float64],
     shares: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The most likely weights, none negative, and a bias per class, by labels hidden from the experts.
@@ -104,8 +106,8 @@ def fitted_weights(
         The hidden labels.
     prior : ndarray of shape (n_experts,)
         The weights to start from, and to stay near where there are few labels.
-    kinds : list of str
-        The kind of every expert: weights of one kind vary together, see :func:`prior_precision`.
+    precision : ndarray of shape (n_experts, n_experts)
+        How near to it, see :func:`prior_precision`.
     shares : ndarray of shape (m,), optional
         How much of a label every row is, where several rows say the same; 1 by default.
 
@@ -113,14 +115,13 @@ def fitted_weights(
     -------
     weights : ndarray of shape (n_experts,)
         With the biases, the minimum of the class-balanced log-loss plus
-        ``(w - prior)ᵀ P (w - prior) / 2 + BIAS_PRECISION |bias|² / 2`` with the precision P of the prior.
+        ``(w - prior)ᵀ P (w - prior) / 2 + BIAS_PRECISION |bias|² / 2`` with the precision P.
     bias : ndarray of shape (K,)
         To be added to the log-probabilities.
     """
     _, n_experts, n_classes = tables.shape
     if not len(y):
         return prior, np.zeros(n_classes)
-    precision = prior_precision(kinds, prior)
     tables = tables.astype(np.float64)
     balance, truth = class_weights(y, n_classes, shares), np.eye(n_classes)[y]
     of_truth = tables[np.arange(len(y)), :, y]

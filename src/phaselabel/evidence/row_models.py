@@ -168,13 +168,14 @@ class Curve:
             some = np.random.default_rng(0).permutation(X.shape[0])[:most]
             X, y = X[some], y[some]
         landmarks = X @ directions if directions.size else X
-        weights = class_weights(y, n_classes)
-        target = np.eye(n_classes)[y]
-        mean = (target * weights[:, None]).mean(axis=0)
+        weights, target = class_weights(y, n_classes), np.eye(n_classes)[y]
         system = _gauss(landmarks, landmarks).astype(np.float64) + np.diag(RIDGE / weights)
-        coef = np.linalg.solve(system, target - mean)
+        # The level costs nothing: where one class lies around another, rows far from all labels are of it.
+        solved = np.linalg.solve(system, np.column_stack([target, np.ones(len(y))]))
+        level = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
+        coef = solved[:, :-1] - np.outer(solved[:, -1], level)
         coef = np.ascontiguousarray(coef, np.float32)
-        return cls(landmarks, directions, coef, mean.astype(np.float32))
+        return cls(landmarks, directions, coef, level.astype(np.float32))
 
     def log_probabilities(self, X: Rows) -> NDArray[np.float32]:
         """One row per row of ``X``, one column per class."""

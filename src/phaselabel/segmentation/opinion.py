@@ -14,7 +14,7 @@ from scipy.special import log_softmax
 
 from phaselabel.evidence.folds import MOST_FOLDS, Folds
 from phaselabel.evidence.opinion import start_from
-from phaselabel.evidence.pool import fitted_weights
+from phaselabel.evidence.pool import fitted_weights, prior_precision
 from phaselabel.evidence.propagation import harmonic_shares, with_doubt
 from phaselabel.evidence.row_models import Forest
 from phaselabel.flow.star import State
@@ -40,6 +40,10 @@ LEAST_MARGIN = 0.02
 
 #: Marks at a mean distance of more than this, in longer sides, say nothing about places.
 NEAR = 0.08
+
+#: The deviation of all weights of a kind together: what looks and nearness are worth differs much between
+#: pictures, and a stroke held back shows it.
+KIND_DEVIATION = 1.0
 
 #: The number of trees in a forest, all together, and in one with marks held back.
 N_TREES, N_HIDDEN_TREES = 50, 15
@@ -301,8 +305,10 @@ class Panel:
             for e, expert in enumerate(experts):
                 pause()
                 held[mine, e] = expert.ask(folds.shown(turn), judged[mine])
-        kinds = [expert.kind for expert in experts]
-        weights, bias = fitted_weights(held, labels[judged], prior, kinds, _shares_of_strokes(groups[judged]))
+        precision = prior_precision([expert.kind for expert in experts], prior, KIND_DEVIATION)
+        weights, bias = fitted_weights(
+            held, labels[judged], prior, precision, _shares_of_strokes(groups[judged])
+        )
         found = None
         if len(judged):
             pooled = np.einsum("rek,e->rk", held, weights) + bias
