@@ -139,7 +139,7 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
         if getattr(arguments, option):
             raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
     written = {"--out": arguments.out, "--report": arguments.report, "--model": arguments.model}
-    refuse_clashes(written, given_files(arguments))
+    refuse_clashes(written, given_files(arguments), arguments.table)
     if arguments.report:
         refuse_existing(arguments.report, arguments.force)
     if arguments.model:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def functions() -> dict[str, tuple[Callable[[Draws], None], float]]:
         "Graph.from_weights": (_weights, 4),
         "extend_graph": (_extend, 0.5),
         "minimize": (_minimize, 2),
+        "minimize watched": (_minimize_watched, 1),
         "minimize_binary": (_minimize_binary, 1),
         "energy": (_energy, 2),
         "GinzburgLandauClassifier graph": (_classifier_graph, 0.3),
@@ -41,16 +43,20 @@ def functions() -> dict[str, tuple[Callable[[Draws], None], float]]:
     }
 
 
+#: Subjects that take many decisions: where the bytes run out, every rest of them is odd.
+LONG = ("GinzburgLandauClassifier given", "annotate", "Segmenter", "segment", "minimize watched")
+
+
 def subjects() -> list[Subject]:
     """All of them, fed by random bytes."""
     return [
-        Subject(name, _bytes, _run(function), weight, ERRORS)
+        Subject(name, partial(_bytes, 3 if name in LONG else 1), _run(function), weight, ERRORS)
         for name, (function, weight) in functions().items()
     ]
 
 
-def _bytes(rng: random.Random) -> bytes:
-    return rng.randbytes(rng.choice((40, 120, 400)))
+def _bytes(times: int, rng: random.Random) -> bytes:
+    return rng.randbytes(times * rng.choice((40, 120, 400)))
 
 
 def _run(function: Callable[[Draws], None]) -> Callable[[bytes, Path], None]:
@@ -281,6 +287,57 @@ def _minimize(draws: Draws) -> None:
     require((found.height >= 0).all() and (found.height <= 0.5 + 1e-6).all(), "a height outside the star")
     total = found.energy["total"]
     require(np.isfinite(total).all(), "the energy is not finite")
+
+
+def _minimize_watched(draws: Draws) -> None:
+    """With evidence that has weights, a schedule of ε and callbacks; then the energy of what was found."""
+    import phaselabel as pl
+
+    graph = _graph(draws)
+    n, k = graph.n_vertices, draws.whole(2, 4)
+    q = np.array([[draws.whole(0, 100) + 0.5 for _ in range(k)] for _ in range(n)])
+    q = q / q.sum(axis=1, keepdims=True)
+    voice = np.array([one_of(draws, (1.0, 0.0, 1e-3, 30.0)) for _ in range(n)])
+    if chance(draws, 0.1):
+        q[draws.whole(0, n - 1), draws.whole(0, k - 1)] = one_of(draws, (np.nan, -1.0, np.inf, 2.0))
+    if chance(draws, 0.1):
+        voice[draws.whole(0, n - 1)] = one_of(draws, (np.nan, -1.0, np.inf, 1e300))
+    believed: Any = one_of(draws, (q, pl.Evidence(q, voice), pl.Evidence(q, voice)))
+    if chance(draws, 0.1):
+        believed = pl.Evidence.of(one_of(draws, (q[:, 0], odd(draws))))
+    if chance(draws, 0.1):
+        believed = pl.Evidence(
+            *one_of(draws, ((q[1:], voice), (q[:, :1], voice), (q, voice[1:]), (q.T, q[0])))
+        )
+    usual = {"start": (2.0, 1.0), "stop": (0.5, 0.01), "factor": (0.5, 0.9), "sweeps": (1, 3)}
+    schedule = pl.Geometric(**parameters(draws, usual))
+    history = pl.History()
+    snapshots = pl.Snapshots(odd(draws) if chance(draws, 0.1) else [0, draws.whole(0, 20)])
+    options = {"epsilon": schedule if len(list(schedule)) * schedule.sweeps < 10_000 else 1.0}
+    if chance(draws, 0.2):
+        experiment = one_of(draws, ("coil", "two-moons", "three-moons-adaptive", odd(draws)))
+        options |= pl.paper_run(*([experiment] if chance(draws, 0.9) else [experiment, odd(draws)]))
+    if chance(draws, 0.2):
+        options["init"] = pl.State.from_u(
+            [real(draws) % 3 if chance(draws, 0.9) else real(draws) for _ in range(n)]
+        )
+    found = pl.minimize(
+        graph,
+        _known(draws, n, 1),
+        evidence=believed,
+        n_classes=k,
+        callbacks=[history, snapshots],
+        **{"max_iter": 20} | options,
+        **parameters(draws, {"every": (1, 5), "random_state": (0,)}),
+    )
+    require(found.arm.min() >= -1 and found.arm.max() < k, "a class that is none")
+    require((found.height >= 0).all() and (found.height <= 0.5 + 1e-6).all(), "a height outside the star")
+    require(history.sweeps == sorted(set(history.sweeps)), "looks are not in their order")
+    state = pl.State(found.arm, found.height.clip(0, 0.5))
+    energy = pl.energy.evaluate(graph, state, _known(draws, n, 1), evidence=believed)
+    require(np.isfinite(energy.total) and energy.evidence >= 0, "an energy that is none")
+    slope = pl.energy.gradient(graph, state, _known(draws, n, 1), evidence=believed)
+    require(np.isfinite(slope).all(), "a slope that is none")
 
 
 def _minimize_binary(draws: Draws) -> None:
@@ -591,11 +648,17 @@ def _segmenter(draws: Draws) -> None:
     """Learn from two images; then more marks, a new image, and questions."""
     import phaselabel as pl
 
+    def kind() -> tuple[tuple[int, ...], Any]:
+        bands = () if chance(draws, 0.3) else (3 if chance(draws, 0.9) else 2,)
+        return bands, one_of(draws, (np.uint8, np.uint16, np.float64))
+
+    usual = kind()
+
     def image() -> Any:
         sides = (draws.whole(3, 8), draws.whole(3, 8)) if chance(draws, 0.5) else (6, 7)
-        bands = () if chance(draws, 0.3) else (3 if chance(draws, 0.9) else 2,)
+        bands, number = kind() if chance(draws, 0.1) else usual  # images of one kind, but for a few
         values = np.array([draws.whole(0, 255) for _ in range(int(np.prod(sides + bands)))])
-        return values.reshape(sides + bands).astype(one_of(draws, (np.uint8, np.uint16, np.float64)))
+        return values.reshape(sides + bands).astype(number)
 
     def marks(like: Any) -> Any:
         out = np.zeros(like.shape[:2], int)
