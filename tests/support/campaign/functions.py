@@ -448,28 +448,40 @@ def _given(draws: Draws) -> None:
     """Evidence, a graph and columns that the user names; then questions to the fitted model."""
     import phaselabel as pl
 
-    n = draws.whole(4, 14)
-    X = np.array([[real(draws) for _ in range(3)] for _ in range(n)])
-    evidence: Any = np.array([[abs(real(draws)), abs(real(draws)) + 0.1] for _ in range(n)])
-    if chance(draws, 0.6):
+    n, wild = draws.whole(4, 14), chance(draws, 0.2)
+
+    def number() -> float:
+        return real(draws) if wild else (draws.whole(0, 4000) - 2000) / 100
+
+    X = np.array([[number() for _ in range(3)] for _ in range(n)])
+    evidence: Any = np.array([[abs(number()), abs(number()) + 0.1] for _ in range(n)])
+    if not chance(draws, 0.1):
         evidence = evidence / evidence.sum(axis=1, keepdims=True)
-    evidence = one_of(
-        draws, (evidence, evidence, evidence.tolist(), evidence[1:], -evidence, None, odd(draws))
+    if chance(draws, 0.2):
+        evidence[draws.whole(0, n - 1)] = np.nan  # no opinion
+    shapes = (
+        evidence,
+        evidence.tolist(),
+        evidence.astype(np.float32),
+        None,
+        evidence[1:],
+        -evidence,
+        odd(draws),
     )
+    evidence = shapes[draws.whole(0, 6) if chance(draws, 0.2) else draws.whole(0, 3)]
     graph = None
     if chance(draws, 0.5):
         ends = [(draws.whole(0, n - 1), draws.whole(0, n - 1)) for _ in range(3 * n)]
-        W = sparse.coo_array((np.array([abs(real(draws)) for _ in ends]), tuple(zip(*ends))), (n, n)).tocsr()
-        graph = one_of(draws, (W + W.T, W, W.toarray(), W[1:], odd(draws)))
+        W = sparse.coo_array((np.array([abs(number()) for _ in ends]), tuple(zip(*ends))), (n, n)).tocsr()
+        W.setdiag(0)
+        graph = one_of(draws, (W, W.toarray(), W[1:], odd(draws))) if chance(draws, 0.1) else W + W.T
     options = parameters(
         draws,
         {
-            "model_columns": (None, [0], [0, 2], [5], ["a"]),
             "class_sizes": (
                 "estimate",
                 [0.5, 0.5],
                 [1, 3],
-                [0, 1],
                 {0: 0.5, 1: 0.5},
                 {0: (0, 1), 1: (0.2, 0.9)},
             ),
@@ -479,14 +491,20 @@ def _given(draws: Draws) -> None:
         },
         0.06,
     )
-    model = pl.GinzburgLandauClassifier(evidence=evidence, max_iter=20, **options)
+    if chance(draws, 0.1):
+        options["model_columns"] = one_of(draws, ([0], [0, 2], [5], ["a"], odd(draws)))
+    if evidence is None and not chance(draws, 0.1):
+        graph = None
+    model = pl.GinzburgLandauClassifier(**{"evidence": evidence, "max_iter": 20} | options)
     model.fit(X, _known(draws, n, 1), graph=graph)
-    _judged_model(model, X, draws) if graph is None else require(len(model.transduction_) == n, "all rows")
-    held = model.hold_out(*([] if chance(draws, 0.8) else [odd(draws)]))
+    require(len(model.transduction_) == n, "all rows")
+    held = model.hold_out(*([odd(draws)] if chance(draws, 0.1) else []))
     require(str(held), "no words on hidden labels")
-    rows = model.query(*([3] if chance(draws, 0.8) else [odd(draws)]))
+    rows = model.query(odd(draws) if chance(draws, 0.1) else 3)
     require(len(set(rows.tolist())) == len(rows) and (rows < n).all(), "a row twice, or none")
     require(all(isinstance(remark, str) for remark in map(str, model.remarks_)), "a remark without words")
+    if graph is None:
+        _judged_model(model, X, draws)
 
 
 def _annotate(draws: Draws) -> None:
@@ -664,7 +682,7 @@ def _segmenter(draws: Draws) -> None:
         out = np.zeros(like.shape[:2], int)
         out[0, 0], out[-1, -1] = 1, 2
         out[draws.whole(0, len(out) - 1), 0] = draws.whole(-1, 3)
-        return out if chance(draws, 0.95) else odd(draws)
+        return odd(draws) if chance(draws, 0.03) else out
 
     first, second = image(), image()
     options = parameters(
@@ -673,20 +691,20 @@ def _segmenter(draws: Draws) -> None:
         0.05,
     )
     model = pl.Segmenter(**options | {"max_iter": 10})
-    given: Any = {0: marks(first)} if chance(draws, 0.5) else [marks(first), marks(second)]
+    given: Any = [marks(first), None if chance(draws, 0.5) else marks(second)]
     model.fit([first, second], given)
     if chance(draws, 0.5):
-        model.update(marks(second), *([1] if chance(draws, 0.8) else [odd(draws)]))
+        model.update(marks(second), odd(draws) if chance(draws, 0.1) else 1)
     if chance(draws, 0.3):
         model.settle()
-    new = image() if chance(draws, 0.9) else odd(draws)
+    new = odd(draws) if chance(draws, 0.1) else image()
     found = model.segment(new)
     require(found.labels.shape == new.shape[:2], "a class for every pixel")
     require(set(np.unique(found.labels).tolist()) <= {0, 1, 2, 3}, "a class that is none")
     require(np.isfinite(found.confidence).all(), "a confidence that is none")
-    spots = found.suggest_marks(*([] if chance(draws, 0.8) else [odd(draws)]))
+    spots = found.suggest_marks(*([odd(draws)] if chance(draws, 0.2) else []))
     require(np.isfinite(spots).all(), "a place that is none")
-    model.cell_labels(*([] if chance(draws, 0.8) else [odd(draws)]))
+    model.cell_labels(*([odd(draws)] if chance(draws, 0.2) else []))
 
 
 def _datasets(draws: Draws) -> None:
