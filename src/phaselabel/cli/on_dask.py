@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from phaselabel.cli import embedding
 from phaselabel.cli.console import (
     Console,
     amount,
@@ -320,6 +321,7 @@ def predict(arguments: argparse.Namespace, recipe_of: Callable[[dict[str, Any], 
     with console.listening(), console.stage("total"):
         model, kept = saving.load_with_extra(arguments.model)
         recipe, name = recipe_of(kept, arguments.model), str(kept["label"])
+        embedding.use(recipe, arguments.embed)
         kind = _checked_out(arguments, name)
         source = open_source(arguments.table)
         tables.refuse_found(source, name)

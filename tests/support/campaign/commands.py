@@ -307,11 +307,13 @@ def _one(words: list[str], home: Path, inputs: dict[str, bytes]) -> str:
     require("Traceback" not in said, said[-300:])
     new = _listed(home) - there
     require(not [name for name in new if ".part" in name], "a draft was left")
-    for name, content in inputs.items():
+    for name, content in list(inputs.items()):
         # With --force a file of one's own is replaced, if it is none that the command reads.
-        forced = "--force" in words and name in KEPT and f"{home}/{name}" in words
+        if "--force" in words and name in KEPT and f"{home}/{name}" in words:
+            del inputs[name]
+            continue
         path = home / name
-        require(forced or (path.is_file() and path.read_bytes() == content), f"{name} is lost or changed")
+        require(path.is_file() and path.read_bytes() == content, f"{name} is lost or changed")
     if code == 0:
         if "--json" in words:
             json.loads(out.getvalue(), parse_constant=_no_json)
