@@ -1,5 +1,6 @@
 import copy
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -255,3 +256,13 @@ def test_images_of_a_single_cell_have_no_neighbours():
 def test_cells_of_an_image_that_is_none_are_refused(image, pair):
     with pytest.raises(ValueError, match="number of one of the 2 images"):
         pair[0].cell_labels(image)
+
+
+def test_a_model_of_the_second_version_is_read():
+    model = phaselabel.load(Path(__file__).parent / "data" / "segmenter-version-2.zip")
+    pixels = np.random.default_rng(1).integers(0, 60, (8, 10, 3), dtype=np.uint8)
+    pixels[:, 5:] += 150
+    np.testing.assert_array_equal(
+        model.segment(pixels).labels, np.repeat([[1, 2]], 5, axis=1).repeat(8, axis=0)
+    )
+    assert model.classes_ == {1: "1", 2: "2"}
