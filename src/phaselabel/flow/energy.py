@@ -187,9 +187,7 @@ def _checked(
     gap = np.where(state.arm == known, state.height - LEAF, state.height + LEAF)
     if evidence is None:
         return state, mu, gap, None
-    columns = np.shape(getattr(evidence, "probabilities", evidence))[
-        1:
-    ]  # no vertex need be in the last classes
+    columns = np.shape(getattr(evidence, "probabilities", evidence))[1:]  # the last classes may be empty
     return state, mu, gap, fitting_evidence(evidence, graph.n_vertices, max(n_classes, *columns))
 
 
