@@ -508,7 +508,7 @@ def journal(campaign: Campaign, rng: random.Random, count: int) -> None:
             studio.try_it("SIGKILL", signal=int(signal.SIGKILL), moment=moment)
         else:
             studio.try_it("kill before a change", what=END, at=at)
-    for number in range(max(1, count // 8)):
+    for number in range(max(4, count // 8)):
         place = campaign.home / "disk"
         with mounted(place) as there:
             if there:
