@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import phaselabel
 from campaign import functions
 from campaign.draws import HypothesisDraws
 from campaign.faults import compiled_shim
@@ -30,6 +32,13 @@ def run(script, *words, timeout=300):
         text=True,
         timeout=timeout,
     )
+
+
+def test_every_public_name_is_tried():
+    sources = "".join(path.read_text(encoding="utf-8") for path in CAMPAIGN.glob("*.py"))
+    results = {"Energy", "Progress", "Segmentation", "Solution"}  # what others return, and a bar
+    names = set(phaselabel.__all__) - results - {"__version__"}
+    assert not [name for name in sorted(names) if not re.search(rf"\b{name}\b", sources)]
 
 
 def test_no_past_failure_comes_back():

@@ -112,6 +112,13 @@ def test_a_wrong_file_is_named(tmp_path):
         load_cows(tmp_path)
 
 
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut short"])
+def test_a_damaged_file_is_named(content, tmp_path):
+    (tmp_path / "cows_1_20.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"cows_1_20\.npz is not the data set: .*; replace the file"):
+        load_cows(tmp_path)
+
+
 def test_a_missing_set_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from phaselabel.counts import check_count
 from phaselabel.io.atomic import replacing
+from phaselabel.io.npy import read_npz
 from phaselabel.streams import RandomState, generator
 
 Points = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -321,11 +322,14 @@ def _arrays(
     named = [Path(folder) for folder in (data_home, os.environ.get(DATA_VARIABLE)) if folder]
     for folder in [*named, cache_folder()]:
         if (folder / file).is_file():
-            with np.load(folder / file, allow_pickle=False) as archive:
-                absent = [key for key in keys if key not in archive]
-                if absent:
-                    raise ValueError(f"{folder / file} has no array named {absent[0]!r}; replace the file.")
-                return {key: archive[key] for key in keys}
+            try:
+                arrays = read_npz(folder / file)
+            except ValueError as error:
+                raise ValueError(f"{folder / file} is not the data set: {error}; replace the file.") from None
+            absent = [key for key in keys if key not in arrays]
+            if absent:
+                raise ValueError(f"{folder / file} has no array named {absent[0]!r}; replace the file.")
+            return {key: arrays[key] for key in keys}
     advice = (
         f"put {file} (arrays {', '.join(keys)}) into a folder and name it by data_home, --data or the "
         f"environment variable {DATA_VARIABLE}"

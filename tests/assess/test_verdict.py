@@ -41,7 +41,7 @@ def test_no_label_is_hidden_to_show_a_model(digits, monkeypatch):
     shown = model._repr_mimebundle_()["text/html"]
     assert "not known yet: hold_out() hides the known labels in turns" in shown
     assert model.solution_.status in shown
-    assert "n_neighbors" in shown  # scikit-learn's diagram is below
+    assert "sk-toggleable__content" in shown  # scikit-learn's diagram is below
 
 
 def test_the_binary_model_says_that_it_does_not_know(digits):

@@ -43,17 +43,45 @@ from phaselabel.cli.console import Console, output_of, positive
             ["inspect", "t.csv", "--model", "m.zip", "--report", "t.csv"],
             "--report t.csv is a file that is read",
         ),
+        (["inspect", "m", "--report", "m/model.json"], "--report m/model.json is a file that is read"),
+        (
+            ["inspect", "t.csv", "--model", "m", "--report", "m/model.json"],
+            "model.json is a file that is read",
+        ),
+        (
+            ["label", "photos", "--label", "subfolders", "--report", "photos/a/1.png"],
+            "--report photos/a/1.png is a file that is read",
+        ),
+        (
+            ["label", "d", "--label", "k", "--dask", "local", "--out", "o.npy", "--report", "d/0.parquet"],
+            "--report d/0.parquet is a file that is read",
+        ),
+        (
+            ["segment", "photos/a", "--train", "marks", "--save", "photos/a/1.png"],
+            "--save photos/a/1.png is a file that is read",
+        ),
+        (
+            ["segment", "photos/a", "--train", "marks", "--save", "marks/1.csv"],
+            "--save marks/1.csv is a file that is read",
+        ),
+        (["segment", "photos/a", "--train", "marks", "--save", "o", "--out", "o"], "the file of --save too"),
+        (
+            ["segment", "photos/a", "--train", "marks", "--out", "l.csv"],
+            "l.csv is a file, and the results are",
+        ),
     ],
 )
 def test_force_never_replaces_what_is_read_or_written(words, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
-    for name in ("t.csv", "l.csv", "c.h5ad"):
+    folders = ("m/model.json", "photos/a/1.png", "d/0.parquet", "marks/1.csv")
+    for name in ("t.csv", "l.csv", "c.h5ad", *folders):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("row,k\n0,a\n1,b\n")
-    before = {path: path.read_text() for path in tmp_path.iterdir() if path.is_file()}
+    before = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
     assert main([*words, "--force"]) == 1
     assert said in capsys.readouterr().err
-    assert {path: path.read_text() for path in tmp_path.iterdir() if path.is_file()} == before
+    assert {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def console(**options):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from phaselabel.cli import main
+from phaselabel.embedding import models
 from tablefiles import rows_of
 from text_models import write_word_vectors
 
@@ -39,6 +40,23 @@ def test_texts_are_labelled_by_meaning_and_predicted_again(tickets, capsys):
     write_word_vectors(tickets / "model", {word: [v[1], v[0]] for word, v in WORDS.items()})
     assert main(["predict", str(tickets / "m"), table, "--out", str(tickets / "q.csv")]) == 1
     assert "other weights" in capsys.readouterr().err
+
+
+def test_a_saved_model_downloads_nothing(tickets, capsys, monkeypatch):
+    table, model = str(tickets / "tickets.csv"), tickets / "model"
+    monkeypatch.chdir(tickets)
+    monkeypatch.setenv("PHASELABEL_CACHE", str(tickets / "cache"))
+    monkeypatch.setattr(models, "urlopen", None)
+    command = ["label", table, "--text", "body", "--label", "topic", "--embed", "model"]
+    assert main([*command, "--out", "o.csv", "--model", "m"]) == 0
+    model.rename(tickets / "elsewhere")
+    assert main(["predict", "m", table, "--out", "p.csv"]) == 1
+    assert "it is not downloaded because a file says so; add --embed model if you" in capsys.readouterr().err
+    assert main(["predict", "m", table, "--out", "p.csv", "--embed", "elsewhere"]) == 0
+    assert [row[2] for row in rows_of(tickets / "p.csv")[1:]] == ["sea", "pet"] * 20
+    assert main(["label", table, "--text", "body", "--label", "topic", "--model", "n", "--force"]) == 0
+    assert main(["predict", "n", table, "--out", "q.csv", "--embed", "elsewhere"]) == 1
+    assert "has no embedded texts; leave it out" in capsys.readouterr().err
 
 
 def test_embed_without_text_is_refused(tickets, capsys):

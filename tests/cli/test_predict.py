@@ -1,5 +1,7 @@
 """``phaselabel predict``: rows of another table, read as those of the model."""
 
+from pathlib import Path
+
 import pytest
 
 import phaselabel as pl
@@ -25,6 +27,16 @@ def test_new_rows_are_labelled(home, capsys):
     rows = [line.split(",") for line in (home / "new_predicted.csv").read_text().splitlines()]
     assert rows[0] == ["colour", "x", "k_predicted", "k_confidence", "k_reached"]
     assert [row[2] for row in rows[1:]] == ["a", "b"]
+
+
+def test_a_model_of_a_table_of_the_second_version_is_read(tmp_path):
+    model = Path(__file__).parent / "data" / "model-of-a-table-version-2.zip"
+    rows = ["say,colour,age,day", "a cat at sea,red,0.5,2024-01-12", "the dog on land,blue,9.1,2024-07-15"]
+    (tmp_path / "new.csv").write_text("\n".join(rows) + "\n")
+    assert main(["predict", str(model), str(tmp_path / "new.csv"), "--out", str(tmp_path / "o.csv")]) == 0
+    found = [line.split(",") for line in (tmp_path / "o.csv").read_text().splitlines()]
+    assert found[0][4:] == ["kind_predicted", "kind_confidence", "kind_reached"]
+    assert [row[4] for row in found[1:]] == ["a", "b"]
 
 
 def test_a_model_that_abstains_does_so_for_new_rows(home, capsys):

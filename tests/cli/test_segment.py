@@ -170,6 +170,19 @@ def test_images_and_marks_are_never_overwritten(album, capsys, monkeypatch, name
     assert (album / folder / name).read_bytes() == kept
 
 
+@pytest.mark.parametrize("name", ["summary.csv", "img1/overlay.png"])
+def test_a_table_and_pictures_of_ones_own_stay(album, capsys, monkeypatch, name):
+    monkeypatch.chdir(album)
+    (album / "out" / "img1").mkdir(parents=True)
+    (album / "out" / name).write_text("my,results\n1,2\n")
+    words = ["segment", "images", "--train", "marks", "--out", "out", "--everything", "--force"]
+    assert main(words) == 1
+    shown = capsys.readouterr().err
+    assert f"{name} would be overwritten" in shown
+    assert "learning" not in shown
+    assert (album / "out" / name).read_text() == "my,results\n1,2\n"
+
+
 @pytest.fixture
 def film(tmp_path):
     """A bright box that moves through six frames of 12 × 17: a TIFF of depths, and an array without names."""

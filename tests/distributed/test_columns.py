@@ -122,7 +122,7 @@ def test_arrays_as_they_are(tmp_path, tasks):
 
     x = np.random.default_rng(1).integers(0, 255, (90, 4), np.uint8)
     np.save(tmp_path / "x.npy", x)
-    stored = zarr.create_array(str(tmp_path / "x.zarr"), shape=x.shape, chunks=(40, 3), dtype="f8")
+    stored = zarr.open_array(str(tmp_path / "x.zarr"), mode="w", shape=x.shape, chunks=(40, 3), dtype="f8")
     stored[:] = x
     for name, dtype in (("x.npy", np.float32), ("x.zarr", np.float64)):
         source = open_source(tmp_path / name)

@@ -75,6 +75,7 @@ def test_folders_that_are_columns(tmp_path):
 def test_parquet_and_zarr_of_a_web_server(folder):
     import dask.array as da
 
+    pytest.importorskip("zarr", minversion="3")
     da.from_array(np.arange(12.0).reshape(6, 2), chunks=(4, 1)).to_zarr(str(folder / "z"), zarr_format=3)
 
     class Handler(SimpleHTTPRequestHandler):
@@ -162,7 +163,7 @@ def test_other_parquet_files_are_no_answer(folder):
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_an_array_of_a_group_as_anndata_writes_it(tmp_path, version):
-    zarr = pytest.importorskip("zarr")
+    zarr = pytest.importorskip("zarr", minversion="3")
     group = zarr.open_group(tmp_path / "cells.zarr", mode="w", zarr_format=version)
     rows = np.arange(60.0, dtype=np.float32).reshape(20, 3)
     group.create_array("obsm/X_pca", shape=(20, 3), chunks=(8, 2), dtype="f4")[:] = rows

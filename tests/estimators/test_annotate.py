@@ -36,6 +36,15 @@ def test_seeds_are_spread_in_the_manner_of_scanpy():
     assert "new_predicted" not in other.obs
 
 
+@pytest.mark.parametrize("other", ["cells.h5ad", None, np.zeros((3, 2)), pd.DataFrame({"type": ["T"]})])
+def test_what_is_no_anndata_object_is_refused(other):
+    with pytest.raises(ValueError, match=r"adata must be an AnnData object.*anndata\.read_h5ad"):
+        pl.annotate(other, "type")
+    if other is not None:
+        with pytest.raises(ValueError, match="reference must be an AnnData object"):
+            pl.annotate(cells(), "type", reference=other)
+
+
 def test_a_reference_transfers_its_labels():
     reference, query = cells(labelled=90), cells(seed=1, labelled=0)
     del query.obs["type"]

@@ -78,6 +78,8 @@ SOLUTION = ("solution_", "fields", "dict")
         ((*WEIGHTS, "data"), with_value(3, np.nan)),
         ((*WEIGHTS, "data"), with_value(3, -1.0)),
         ((*WEIGHTS, "data"), with_value(3, np.inf)),
+        ((*WEIGHTS, "data"), with_value(3, 5.0)),  # the other direction of the edge has another weight
+        ((*WEIGHTS, "data"), lambda a: a * np.float32(1e32)),
         ((*WEIGHTS, "data"), lambda a: a.astype(int)),
         ((*WEIGHTS, "data"), lambda a: a[:-1]),
         ((*WEIGHTS, "indices"), lambda a: a.astype(np.int16)),

@@ -27,3 +27,11 @@ def test_snapshots_keep_what_was_asked_for():
     pl.minimize(GRAPH, [0, -1, 1], callbacks=snapshots, max_iter=50, tol=0, every=5)
     assert sorted(snapshots.states) == [0, 12]
     assert snapshots.states[0].arm.tolist() == [0, -1, 1]
+
+
+@pytest.mark.parametrize("sweeps", ["ab", [0, -1], [1.5], 3.5, None])
+def test_sweeps_that_are_none_are_refused(sweeps):
+    with pytest.raises(ValueError, match="A sweep of Snapshots must be a whole number"):
+        pl.Snapshots(sweeps)
+    with pytest.raises(ValueError, match="total must be a whole number"):
+        pl.Progress(total="many")

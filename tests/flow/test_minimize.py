@@ -279,6 +279,42 @@ def test_bad_input_is_one_sentence(change, word):
     assert "\n" not in str(caught.value)
 
 
+THIRDS, VOICES = np.full((30, 3), 1 / 3), np.ones(30)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "sentence"),
+    [
+        (Evidence(THIRDS[:, :1], VOICES), r"shape \(30, 3\)"),  # a kernel would read beyond the array
+        (Evidence(THIRDS[1:], VOICES), r"shape \(30, 3\)"),
+        (Evidence(THIRDS, VOICES[1:]), "a voice per vertex"),
+        (Evidence(2 * THIRDS, VOICES), "sum 1"),
+        (Evidence(THIRDS * np.nan, VOICES), r"Evidence\.of"),
+        (Evidence(THIRDS, -VOICES), "voice of Evidence"),
+        (Evidence(THIRDS, np.nan * VOICES), "voice of Evidence"),
+        (Evidence(THIRDS.astype(str), VOICES), "must be numbers"),
+        (THIRDS[1:], "one row per row"),
+    ],
+)
+def test_evidence_that_does_not_fit_is_refused(evidence, sentence):
+    graph, labels = random_graph(30, 0), few_labels(30, 3, 0)
+    state = pl.State.at_hub(30)
+    calls = (
+        lambda: pl.minimize(graph, labels, evidence=evidence),
+        lambda: pl.energy.evaluate(graph, state, labels, evidence=evidence),
+        lambda: pl.energy.gradient(graph, state, labels, evidence=evidence),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=sentence):
+            call()
+
+
+@pytest.mark.parametrize("table", [[0.5, 0.5], [["a"]], 1.0])
+def test_opinions_that_are_no_table_are_refused(table):
+    with pytest.raises(ValueError, match="probabilities must be a table of numbers"):
+        Evidence.of(table)
+
+
 def test_bad_schedules():
     for bad in (
         {"start": 1, "stop": 2},
@@ -287,7 +323,9 @@ def test_bad_schedules():
         {"factor": 1.0},
         {"sweeps": 0},
         {"sweeps": 2.5},
+        {"sweeps": True},
         {"stop": 0},
+        {"factor": 1 - 2e-16},  # 10^17 values
     ):
         with pytest.raises(ValueError, match=r"schedule|epsilon"):
             pl.Geometric(**bad)

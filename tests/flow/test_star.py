@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,12 @@ def test_u_and_back_keeps_arm_and_height(values):
     inside = state.height > 1e-9  # at the hub itself all arms are one point
     np.testing.assert_array_equal(again.arm[inside], state.arm[inside])
     np.testing.assert_allclose(again.height, state.height, atol=1e-12)
+
+
+@pytest.mark.parametrize("u", [[np.nan], [np.inf], [1e300], [-0.6], [0.5, -np.inf]])
+def test_numbers_that_are_no_state_are_refused(u):
+    with pytest.raises(ValueError, match="nearest whole number is the class"):
+        State.from_u(u)
 
 
 def test_hub_has_no_class_and_no_confidence():

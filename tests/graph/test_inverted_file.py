@@ -106,7 +106,8 @@ def test_many_equal_rows_in_groups(monkeypatch):
     X = blobs(3000)
     X[500:2500] = X[0]
     truth = nearest_neighbors(X, 5, method="exact")
-    found = nearest_neighbors(X, 5, method="shortlist")
+    # The recall is that of all rows, and equal ones are never missed: half a percent is 1.5 % of the rest.
+    found = nearest_neighbors(X, 5, method="shortlist", recall=0.995)
     rest = np.r_[1:500, 2500:3000]
     assert (found.distances[500:2500] == 0).all()
     assert np.isclose(found.distances[rest], truth.distances[rest]).mean() > 0.98

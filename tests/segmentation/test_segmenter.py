@@ -1,5 +1,6 @@
 import copy
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -241,3 +242,27 @@ def test_predicting_needs_a_fit_and_the_same_bands(pair):
         Segmenter().predict(np.zeros((4, 4)))
     with pytest.raises(ValueError, match="number of bands is 1, and 3 in the images of the fit"):
         pair[0].predict(np.zeros((4, 4), np.uint8))
+
+
+def test_images_of_a_single_cell_have_no_neighbours():
+    marks = [np.zeros((3, 3), int), np.zeros((3, 3), int)]
+    marks[0][0, 0], marks[1][2, 2] = 1, 2
+    images = [np.zeros((3, 3), np.uint8), np.full((3, 3), 200, np.uint8)]
+    model = Segmenter(max_pixels=4).fit(images, marks)
+    assert [np.unique(result.labels).tolist() for result in model.results_] == [[1], [2]]
+
+
+@pytest.mark.parametrize("image", [2, -1, True, 0.0, "a", None])
+def test_cells_of_an_image_that_is_none_are_refused(image, pair):
+    with pytest.raises(ValueError, match="number of one of the 2 images"):
+        pair[0].cell_labels(image)
+
+
+def test_a_model_of_the_second_version_is_read():
+    model = phaselabel.load(Path(__file__).parent / "data" / "segmenter-version-2.zip")
+    pixels = np.random.default_rng(1).integers(0, 60, (8, 10, 3), dtype=np.uint8)
+    pixels[:, 5:] += 150
+    np.testing.assert_array_equal(
+        model.segment(pixels).labels, np.repeat([[1, 2]], 5, axis=1).repeat(8, axis=0)
+    )
+    assert model.classes_ == {1: "1", 2: "2"}

@@ -77,7 +77,7 @@ def output_of(arguments: argparse.Namespace, ending: str) -> Path:
     return out
 
 
-def refuse_clashes(written: Mapping[str, Any], read: Iterable[Any]) -> None:
+def refuse_clashes(written: Mapping[str, Any], read: Iterable[Any], folder: Any = None) -> None:
     """Raise if a file that is read would be replaced, or if two results would be one file.
 
     Parameters
@@ -86,11 +86,16 @@ def refuse_clashes(written: Mapping[str, Any], read: Iterable[Any]) -> None:
         The results by their options; None where there is none.
     read : iterable of paths
         What the command reads; None among them is left out.
+    folder : path, optional
+        A folder of which every file is read: a model, or a table in many files.
     """
     taken = {os.path.realpath(path): "a file that is read" for path in read if path}
+    whole = Path(os.path.realpath(folder)) if folder else None
     for option, path in written.items():
         if path:
             place = os.path.realpath(path)
+            if whole and whole in Path(place).parents and os.path.isfile(place):
+                taken[place] = "a file that is read"
             if place in taken:
                 raise ValueError(f"{option} {path} is {taken[place]}; choose another name.")
             taken[place] = f"the file of {option} too"

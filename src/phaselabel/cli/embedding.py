@@ -30,6 +30,26 @@ def choose(recipe: "Recipe", arguments: argparse.Namespace) -> None:
     recipe.embed = arguments.embed or DEFAULT_MODEL
 
 
+def use(recipe: "Recipe", named: str | None) -> None:
+    """Take the text model that the user names, or else that of a saved model.
+
+    A saved model may be a stranger's: nothing is downloaded because it says so.
+    """
+    from phaselabel.embedding.models import find_model
+
+    if named and not recipe.embed:
+        raise ValueError("--embed names a text model, and this model has no embedded texts; leave it out.")
+    recipe.embed = named or recipe.embed
+    if recipe.embed and not named:
+        try:
+            find_model(recipe.embed, download=False)
+        except FileNotFoundError as error:
+            raise ValueError(
+                f"{error}, and it is not downloaded because a file says so; add --embed {recipe.embed} if "
+                "you trust it, or name the folder that holds it."
+            ) from None
+
+
 def prepare(console: Console, table: "Table", recipe: "Recipe") -> None:
     """Compute the vectors of all texts, with a bar; those of earlier runs are taken from the cache."""
     if not recipe.embed:

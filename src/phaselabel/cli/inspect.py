@@ -56,7 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
     from phaselabel.io.atomic import refuse_existing
 
     if arguments.report:
-        refuse_clashes({"--report": arguments.report}, [arguments.results, arguments.model, arguments.labels])
+        read = [arguments.results, arguments.model, arguments.labels]
+        refuse_clashes({"--report": arguments.report}, read, arguments.model or arguments.results)
         refuse_existing(arguments.report, arguments.force)
     console = Console(arguments)
     path = Path(arguments.results)

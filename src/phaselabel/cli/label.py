@@ -127,7 +127,10 @@ def run(arguments: argparse.Namespace) -> None:
     pictures = photos.is_folder_of_pictures(arguments.table)
     out = photos.output_of_folder(arguments) if pictures else output_of(arguments, "labelled")
     written = {"--out": out, "--report": arguments.report, "--model": arguments.model}
-    refuse_clashes(written, given_files(arguments))
+    read = given_files(arguments)
+    if pictures:
+        read += [f"{arguments.table}/{name}" for name in photos.listed_pictures(Path(arguments.table))]
+    refuse_clashes(written, read)
     if arguments.graph and arguments.evidence == "none":
         raise ValueError("--graph joins the rows, and their columns are evidence; leave out --evidence none.")
     if arguments.report:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from phaselabel.cli import embedding
 from phaselabel.cli.console import (
     Console,
     amount,
@@ -140,7 +141,7 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
         if getattr(arguments, option):
             raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
     written = {"--out": arguments.out, "--report": arguments.report, "--model": arguments.model}
-    refuse_clashes(written, given_files(arguments))
+    refuse_clashes(written, given_files(arguments), arguments.table)
     if arguments.report:
         refuse_existing(arguments.report, arguments.force)
     if arguments.model:
@@ -326,6 +327,7 @@ def predict(arguments: argparse.Namespace, recipe_of: Callable[[dict[str, Any], 
     with console.listening(), console.stage("total"):
         model, kept = saving.load_with_extra(arguments.model)
         recipe, name = recipe_of(kept, arguments.model), str(kept["label"])
+        embedding.use(recipe, arguments.embed)
         kind = _checked_out(arguments, name)
         source = open_source(arguments.table)
         tables.refuse_found(source, name)

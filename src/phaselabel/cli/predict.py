@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", help="the file with the new rows")
     parser.add_argument("--out", metavar="FILE", help="the result (default: TABLE_predicted.EXT beside it)")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument(
+        "--embed", metavar="MODEL", help="the text model, if it is not where the saved model says"
+    )
     on_dask.add_cluster_argument(parser)
     add_reading_arguments(parser)
     add_output_arguments(parser)
@@ -67,6 +70,7 @@ def _predict(console: Console, out: Path, arguments: argparse.Namespace) -> None
     console.say(
         "model", f"{arguments.model}: {name}, {len(model.classes_)} classes, {model.graph_.n_vertices:,} rows"
     )
+    embedding.use(recipe, arguments.embed)
     embedding.prepare(console, table, recipe)
     with console.stage("reading") as bar:
         X = recipe.transform(table, bar)

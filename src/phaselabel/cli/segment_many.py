@@ -12,6 +12,7 @@ from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
 
+from phaselabel.cli.console import refuse_clashes
 from phaselabel.cli.pictures import Picture, found_images, frames_of, pictures_of, size_of
 
 #: Files with these endings are marks.
@@ -29,8 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out or "masks")
     images = pictures_of(found_images(arguments.images), frames=arguments.variable == "frames")
     progress = _Lines(len(images), arguments.quiet)
-    for image in images:
-        _refuse_foreign(out, image.name)
+    marks = _given_marks(arguments)
+    refuse_clashes(
+        {"--save": arguments.save, "--out": out}, [*(i.path for i in images), *marks, arguments.legend]
+    )
+    _refuse_foreign(out, [image.name for image in images], arguments.everything)
     if arguments.save and not arguments.force and Path(arguments.save).exists():
         raise FileExistsError(
             f"{arguments.save} is there already; go on with it (--model {arguments.save}), choose another "
@@ -105,22 +109,24 @@ def _learned(
     return model, dict(zip(pixels, model.results_))
 
 
+def _given_marks(arguments: argparse.Namespace) -> list[Path]:
+    """The files of marks in the folder of ``--train``, or those that are named."""
+    if not arguments.train:
+        return [Path(file) for file in (arguments.scribbles, arguments.points, arguments.shapes) if file]
+    folder = Path(arguments.train)
+    if not folder.is_dir():
+        raise FileNotFoundError(2, "There is no such folder of marks", str(folder))
+    return [path for path in sorted(folder.iterdir()) if path.suffix.lower() in MARK_SUFFIXES]
+
+
 def _files_of_marks(images: list[Picture], arguments: argparse.Namespace) -> dict[Picture, list[Path]]:
     """The files of marks of every image that has some.
 
     Those that have the name of a series are of its first frame, unless they are stacks of label images.
     """
     by_stem: dict[str, list[Path]] = {}
-    if arguments.train:
-        folder = Path(arguments.train)
-        if not folder.is_dir():
-            raise FileNotFoundError(2, "There is no such folder of marks", str(folder))
-        for path in sorted(folder.iterdir()):
-            if path.suffix.lower() in MARK_SUFFIXES:
-                by_stem.setdefault(path.stem, []).append(path)
-    else:
-        given = (arguments.scribbles, arguments.points, arguments.shapes)
-        by_stem[images[0].path.stem] = [Path(file) for file in given if file]
+    for path in _given_marks(arguments):
+        by_stem.setdefault(path.stem if arguments.train else images[0].path.stem, []).append(path)
     files = {}
     for image in images:
         found = by_stem.get(image.path.stem, [])
@@ -211,20 +217,38 @@ def _is_done(out: Path, name: str) -> bool:
     return found is not None and ("depth" in found or (out / f"{name}.png").is_file())
 
 
-def _refuse_foreign(out: Path, name: str) -> None:
+def _refuse_foreign(out: Path, names: Sequence[str], everything: bool) -> None:
     """Raise if a result would overwrite an image, marks or anything else that no run has written."""
+    from phaselabel.segmentation.export import refuse_foreign
     from phaselabel.segmentation.pictures import is_signed
 
-    picture, document = out / f"{name}.png", out / f"{name}.json"
-    ours = _earlier(out, name) is not None
-    foreign = [document] if document.exists() and not ours else []
-    if picture.exists() and not ours and not is_signed(picture):
-        foreign.append(picture)
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(
+            f"{out} is a file, and the results are a folder; choose another name with --out."
+        )
+    table = out / "summary.csv"
+    foreign = [table] if table.exists() and not _is_table(table) else []
+    for name in names:
+        picture, document = out / f"{name}.png", out / f"{name}.json"
+        ours = _earlier(out, name) is not None
+        foreign += [document] if document.exists() and not ours else []
+        foreign += [picture] if picture.exists() and not ours and not is_signed(picture) else []
+        if everything:
+            refuse_foreign(out / name)
     if foreign:
         raise FileExistsError(
             f"{foreign[0]} would be overwritten, and it is not a result of phaselabel; choose another folder "
             "with --out."
         )
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file begins as the table of all images does."""
+    try:
+        with path.open("rb") as file:
+            return file.readline() == f"{','.join(COLUMNS)}\n".encode()
+    except OSError:
+        return False
 
 
 def _write_one(result: Any, image: Picture, out: Path, arguments: argparse.Namespace) -> None:

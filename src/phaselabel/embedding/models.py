@@ -44,7 +44,9 @@ def cache_home() -> Path:
         ) from None
 
 
-def find_model(name: str, say: Callable[[str], None] = lambda sentence: None) -> Path:
+def find_model(
+    name: str, say: Callable[[str], None] = lambda sentence: None, *, download: bool = True
+) -> Path:
     """Find a text model on this machine, or download it.
 
     Parameters
@@ -53,6 +55,8 @@ def find_model(name: str, say: Callable[[str], None] = lambda sentence: None) ->
         A folder, or a name such as ``"all-MiniLM-L6-v2"`` or ``"BAAI/bge-small-en-v1.5"``.
     say : callable, optional
         Is called with a sentence before anything is downloaded.
+    download : bool, default=True
+        Whether it may be downloaded.
 
     Returns
     -------
@@ -74,6 +78,8 @@ def find_model(name: str, say: Callable[[str], None] = lambda sentence: None) ->
     if carried is not None:
         return carried
     repository = name if "/" in name else f"{ACCOUNT}/{name}"
+    if not download and not _kept(repository, "models").is_dir():
+        raise FileNotFoundError(f"The text model {name} is not on this machine")
     return _downloaded(repository, "models", TEXT_FILES, say)
 
 
@@ -134,9 +140,14 @@ def _carried(name: str) -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def _kept(repository: str, kind: str) -> Path:
+    """The folder of the cache for the files of a model."""
+    return cache_home() / kind / repository.replace("/", "--")
+
+
 def _downloaded(repository: str, kind: str, files: dict[str, bool], say: Callable[[str], None]) -> Path:
     """The folder of the cache with the files of a model."""
-    kept = cache_home() / kind / repository.replace("/", "--")
+    kept = _kept(repository, kind)
     if not kept.is_dir():
         _download(repository, kept, files, say)
     return kept

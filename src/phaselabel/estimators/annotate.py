@@ -75,6 +75,9 @@ def annotate(
     >>> sorted((str(name), n) for name, n in cells.obs["type_predicted"].value_counts().items())
     [('B', 50), ('T', 50)]
     """
+    _require_cells(adata, "adata")
+    if reference is not None:
+        _require_cells(reference, "reference")
     if copy:
         adata = adata.copy()
     name = key_added or key
@@ -95,6 +98,15 @@ def annotate(
         "remarks": [str(r) for r in model.remarks_],
     }  # fmt: skip
     return adata if copy else None
+
+
+def _require_cells(adata: Any, which: str) -> None:
+    absent = [part for part in ("obs", "obsm", "n_obs") if not hasattr(adata, part)]
+    if absent:
+        raise ValueError(
+            f"{which} must be an AnnData object, and a {type(adata).__name__} has no {absent[0]}; open a "
+            "file with anndata.read_h5ad first."
+        )
 
 
 def _fitted(

@@ -16,6 +16,7 @@ from phaselabel.evidence.row_models import Curve, Forest, Linear, Scale
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.star import checked_state
 from phaselabel.graph import Graph
+from phaselabel.graph.graph import MAX_WEIGHT, SYMMETRY_TOLERANCE
 from phaselabel.graph.weights import check_scale_neighbor
 
 #: Numbers of a model of the rows have at most this size; scaled rows have numbers around 1.
@@ -57,13 +58,17 @@ def check_model(model: Any) -> None:
 
 
 def _check_graph(graph: Any) -> int:
-    """The number of vertices of a graph whose weights are finite and not negative."""
+    """The number of vertices of a graph whose weights are not negative, not too large and symmetric."""
     weights = graph.weights
     require(isinstance(graph, Graph) and isinstance(weights, sparse.csr_array), "graph")
     n = int(weights.shape[0])
     require(weights.shape == (n, n) and n > 0 and weights.dtype in (np.float32, np.float64), "graph")
     if weights.nnz:
-        require(bool(weights.data.min() >= 0 and weights.data.max() < np.inf), "weights")
+        require(bool(weights.data.min() >= 0 and weights.data.max() <= MAX_WEIGHT), "weights")
+        # Two products instead of a transposed copy: by chance alone they would not be equal.
+        trial = np.random.default_rng(0).uniform(1, 2, n)
+        there, back = weights @ trial, weights.T @ trial
+        require(np.allclose(there, back, rtol=SYMMETRY_TOLERANCE, atol=0), "weights")
     return n
 
 

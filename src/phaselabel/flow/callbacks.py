@@ -6,6 +6,7 @@ A callback is any callable that takes (sweep, state, energy); a true answer stop
 from collections.abc import Iterable
 from typing import Any
 
+from phaselabel.counts import check_count
 from phaselabel.flow.energy import Energy
 from phaselabel.flow.star import State
 
@@ -62,6 +63,9 @@ class Snapshots:
     """
 
     def __init__(self, sweeps: Iterable[int]) -> None:
+        sweeps = list(sweeps) if isinstance(sweeps, Iterable) else [sweeps]
+        for sweep in sweeps:
+            check_count(sweep, 0, "A sweep of Snapshots")
         self._pending = sorted(sweeps, reverse=True)
         self.states: dict[int, State] = {}
 
@@ -96,6 +100,8 @@ class Progress:
             raise ImportError(
                 "A progress bar needs tqdm; install it with: pip install phaselabel[progress]"
             ) from None
+        if total is not None:
+            check_count(total, 0, "total")
         self._bar: Any = tqdm(total=total, desc=description, unit="sweep")
 
     def __call__(self, sweep: int, state: State, energy: Energy) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from phaselabel._kernels import flow as kernels
-from phaselabel.flow.evidence import Evidence
+from phaselabel.flow.evidence import Evidence, fitting_evidence
 from phaselabel.flow.star import LEAF, State, checked_fidelity, checked_labels, checked_state
 from phaselabel.graph import Graph
 
@@ -62,7 +62,7 @@ def evaluate(
     *,
     epsilon: float = 1.0,
     fidelity: ArrayLike = 30.0,
-    evidence: Evidence | None = None,
+    evidence: Evidence | ArrayLike | None = None,
 ) -> Energy:
     r"""Evaluate the energy of any state.
 
@@ -87,8 +87,8 @@ def evaluate(
         Interface width ε.
     fidelity : float or array-like of shape (n,), default=30.0
         Pull μ of a known label.
-    evidence : Evidence, optional
-        What a model believes of every vertex, and with which weight θ.
+    evidence : Evidence or array-like of shape (n, K), optional
+        What a model believes of every vertex, and with which weight θ; 1 where only probabilities are given.
 
     Returns
     -------
@@ -102,14 +102,14 @@ def evaluate(
     >>> evaluate(graph, apart, [0, -1])
     Energy(smoothing=0.5, potential=0.0, fidelity=0.0, evidence=0.0)
     """
-    state, mu, gap = _checked(graph, state, labels, epsilon, fidelity)
+    state, mu, gap, believed = _checked(graph, state, labels, epsilon, fidelity, evidence)
     r = np.asarray(state.height, np.float64)
     return Energy(
         # Euler: quadratic, so ½⟨r, ∂E⟩. Not by BLAS, whose threads would go on spinning beside the next flow.
         smoothing=float(0.5 * epsilon * np.sum(r * _forces(graph, state))),
         potential=float(0.5 / epsilon * np.sum((0.25 - r**2) ** 2)),
         fidelity=float(0.5 * np.sum(mu * gap**2)),
-        evidence=0.0 if evidence is None else evidence.energy(state.arm, r),
+        evidence=0.0 if believed is None else believed.energy(state.arm, r),
     )
 
 
@@ -120,7 +120,7 @@ def gradient(
     *,
     epsilon: float = 1.0,
     fidelity: ArrayLike = 30.0,
-    evidence: Evidence | None = None,
+    evidence: Evidence | ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     r"""Compute the derivative of the energy by the height of every vertex.
 
@@ -143,8 +143,8 @@ def gradient(
         Interface width ε.
     fidelity : float or array-like of shape (n,), default=30.0
         Pull μ of a known label.
-    evidence : Evidence, optional
-        What a model believes of every vertex, and with which weight θ.
+    evidence : Evidence or array-like of shape (n, K), optional
+        What a model believes of every vertex, and with which weight θ; 1 where only probabilities are given.
 
     Returns
     -------
@@ -158,10 +158,10 @@ def gradient(
     >>> gradient(graph, state, [0, -1]).tolist()
     [0.5, -0.5]
     """
-    state, mu, gap = _checked(graph, state, labels, epsilon, fidelity)
+    state, mu, gap, believed = _checked(graph, state, labels, epsilon, fidelity, evidence)
     r = np.asarray(state.height, np.float64)
     slope: NDArray[np.float64] = epsilon * _forces(graph, state) - 2 / epsilon * r * (0.25 - r**2) + mu * gap
-    return slope if evidence is None else slope + evidence.gradient(state.arm, r)
+    return slope if believed is None else slope + believed.gradient(state.arm, r)
 
 
 def _forces(graph: Graph, state: State) -> NDArray[np.float64]:
@@ -175,15 +175,20 @@ def _forces(graph: Graph, state: State) -> NDArray[np.float64]:
 
 
 def _checked(
-    graph: Graph, state: Any, labels: ArrayLike, epsilon: float, fidelity: ArrayLike
-) -> tuple[State, NDArray[Any], NDArray[Any]]:
-    """The state, μ_i (0 where there is no label) and the signed tree distance to the label's leaf."""
+    graph: Graph, state: Any, labels: ArrayLike, epsilon: float, fidelity: ArrayLike, evidence: Any
+) -> tuple[State, NDArray[Any], NDArray[Any], Evidence | None]:
+    """The state, μ_i (0 where there is no label), the signed distance to the label's leaf, the evidence."""
     check_epsilon(epsilon)
     known, n_classes = checked_labels(labels, graph.n_vertices)
     mu = checked_fidelity(fidelity, known)
     highest = int(np.max(getattr(state, "arm", -1), initial=-1))
-    state = checked_state(state, graph.n_vertices, max(n_classes, highest + 1))
-    return state, mu, np.where(state.arm == known, state.height - LEAF, state.height + LEAF)
+    n_classes = max(n_classes, highest + 1)
+    state = checked_state(state, graph.n_vertices, n_classes)
+    gap = np.where(state.arm == known, state.height - LEAF, state.height + LEAF)
+    if evidence is None:
+        return state, mu, gap, None
+    columns = np.shape(getattr(evidence, "probabilities", evidence))[1:]  # the last classes may be empty
+    return state, mu, gap, fitting_evidence(evidence, graph.n_vertices, max(n_classes, *columns))
 
 
 def check_epsilon(epsilon: Any) -> None:

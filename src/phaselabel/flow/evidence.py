@@ -55,6 +55,12 @@ class Evidence:
         >>> Evidence.of(np.array([[0.9, 0.1], [np.nan, np.nan]])).probabilities.tolist()
         [[0.9, 0.1], [0.5, 0.5]]
         """
+        probabilities = np.asarray(probabilities)
+        if probabilities.ndim != 2 or probabilities.dtype.kind not in "fiub":
+            raise ValueError(
+                "probabilities must be a table of numbers, a row per vertex and a column per class; got "
+                f"{probabilities.dtype} of shape {probabilities.shape}."
+            )
         silent = np.isnan(probabilities).any(axis=1)
         n_classes = probabilities.shape[1]
         filled = np.where(silent[:, None], 1 / n_classes, probabilities)
@@ -113,6 +119,32 @@ class Evidence:
         """What is believed of the arm that each vertex stands on; 0 at the hub without an arm."""
         own = np.asarray(self.probabilities, np.float64)[np.arange(len(arm)), arm]
         return np.where(arm >= 0, own, 0.0)
+
+
+def fitting_evidence(evidence: Any, n_vertices: int, n_classes: int) -> Evidence:
+    """Evidence that fits the vertices and the classes, or an error that says what is wrong.
+
+    Probabilities alone get the weight 1.
+    """
+    if not isinstance(evidence, Evidence):
+        return Evidence.of(checked_evidence(evidence, n_vertices, n_classes))
+    q, voice = np.asarray(evidence.probabilities), np.asarray(evidence.voice)
+    if q.shape != (n_vertices, n_classes) or voice.shape != (n_vertices,):
+        raise ValueError(
+            f"Evidence must have probabilities of shape ({n_vertices}, {n_classes}), a column per class, and "
+            f"a voice per vertex; got the shapes {q.shape} and {voice.shape}."
+        )
+    if q.dtype.kind not in "fiub" or voice.dtype.kind not in "fiub":
+        raise ValueError(f"Evidence must be numbers; got {q.dtype} and {voice.dtype}.")
+    # Not copied: of a large graph this is the largest table of all.
+    if not (q.min(initial=0) >= 0 and np.abs(q.sum(axis=1) - 1).max(initial=0) <= 1e-3):
+        raise ValueError(
+            "Every row of Evidence must be probabilities with the sum 1; make it with Evidence.of if rows "
+            "without an opinion are NaN."
+        )
+    if not (voice.min(initial=0) >= 0 and voice.max(initial=0) <= 1e12):
+        raise ValueError("The voice of Evidence must be between 0 and 1e12 at every vertex.")
+    return Evidence(q, voice)
 
 
 def checked_evidence(probabilities: Any, n_rows: int, n_classes: int) -> NDArray[np.float64]:

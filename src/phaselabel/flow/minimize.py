@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from phaselabel.flow.block import Block
 from phaselabel.flow.descent import Descent
 from phaselabel.flow.energy import ENERGY_TERMS, Energy
-from phaselabel.flow.evidence import Evidence, checked_evidence
+from phaselabel.flow.evidence import Evidence, fitting_evidence
 from phaselabel.flow.schedule import FlowSettings, Geometric
 from phaselabel.flow.star import State, checked_fidelity, checked_labels, checked_state
 from phaselabel.graph import Graph
@@ -185,8 +185,8 @@ def minimize(
     fidelity = checked_fidelity(fidelity, labels)
     settings = FlowSettings(epsilon, step, max_iter, tol, every)
     watchers = checked_callbacks(callbacks)
-    if evidence is not None and not isinstance(evidence, Evidence):
-        evidence = Evidence.of(checked_evidence(evidence, graph.n_vertices, n_classes))
+    if evidence is not None:
+        evidence = fitting_evidence(evidence, graph.n_vertices, n_classes)
     known = np.where(fidelity > 0, labels, -1)
     start = start_state(init, graph, known, n_classes, random_state, evidence)
     block = Block.of_graph(graph, labels, fidelity, start, n_classes, evidence)

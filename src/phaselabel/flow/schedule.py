@@ -9,6 +9,9 @@ import numpy as np
 from phaselabel.counts import check_count
 from phaselabel.flow.energy import check_epsilon
 
+#: Values of ε that a schedule may have; a factor next to 1 would mean more than can be held.
+MOST_VALUES = 1_000_000
+
 
 @dataclass(frozen=True)
 class Geometric:
@@ -47,10 +50,13 @@ class Geometric:
             raise ValueError(
                 f"The factor of an epsilon schedule must lie between 0 and 1; got {self.factor}."
             )
-        if not isinstance(self.sweeps, int | np.integer) or self.sweeps < 1:
+        values = 1 + np.log(self.stop / self.start) / np.log(self.factor)
+        if values > MOST_VALUES:
             raise ValueError(
-                f"An epsilon schedule needs a whole number of sweeps per value; got {self.sweeps!r}."
+                f"An epsilon schedule may have {MOST_VALUES:,} values at most; this one has {values:.3g}, "
+                f"so choose a factor further below 1 than {self.factor}."
             )
+        check_count(self.sweeps, 1, "The sweeps per value of an epsilon schedule")
 
     def __iter__(self) -> Iterator[float]:
         epsilon = self.start

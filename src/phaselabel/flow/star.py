@@ -105,6 +105,8 @@ class State:
         [0.25, 0.5]
         """
         u = np.asarray(u, np.float64)
+        if not (u.min(initial=0) >= -LEAF and u.max(initial=0) < 2**31 - 1):
+            raise ValueError("u must be numbers of at least -0.5, whose nearest whole number is the class.")
         arm = np.floor(u + 0.5)
         return cls(arm.astype(np.int32), LEAF - np.abs(u - arm))
 

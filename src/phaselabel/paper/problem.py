@@ -1,7 +1,7 @@
 """A recipe, a seed and the number of a run in, the points, labels and graphs of that run out."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from phaselabel.datasets import sample_labels
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
 from phaselabel.io.atomic import replacing
+from phaselabel.io.npy import read_npz
 from phaselabel.paper.recipes import Recipe
 
 #: The default of ``GinzburgLandauClassifier(n_neighbors=...)``.
@@ -109,7 +110,8 @@ class Experiment:
     def _search(self, X: NDArray[Any], size: int) -> tuple[Neighbors, float]:
         keep = self.keep if self.recipe.fixed else None
         if keep and self._resume and keep.is_file():
-            with np.load(keep, allow_pickle=False) as kept:
+            with suppress(ValueError, KeyError, TypeError):  # a damaged file is made again
+                kept = read_npz(keep)
                 if kept["indices"].shape == (len(X), size):
                     return Neighbors(kept["indices"], kept["distances"]), float(kept["seconds"])
         with nullcontext() if len(X) > MAX_POINTS_ON_ONE_THREAD else one_thread():

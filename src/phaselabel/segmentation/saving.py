@@ -128,7 +128,7 @@ def _check_scale(scale: Any) -> None:
     require(isinstance(scale, BandScale) and isinstance(scale.dtype, str), "scale")
     for part in (scale.offset, scale.gain):
         require(isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind == "f", "scale")
-        require(bool(np.isfinite(part).all()), "scale")
+        require(bool((np.abs(part) <= np.finfo(np.float32).max).all()), "scale")
     require(len(scale.offset) == len(scale.gain), "scale")
 
 

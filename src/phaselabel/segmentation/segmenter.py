@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from phaselabel.counts import check_count
+from phaselabel.counts import check_count, is_whole
 from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import State
 from phaselabel.segmentation import saving
@@ -381,6 +381,11 @@ class Segmenter:
         [[1, 1, 2, 2]]
         """
         self._require_fitted()
+        if not is_whole(image) or not 0 <= image < len(self._frames):
+            raise ValueError(
+                f"image must be the number of one of the {len(self._frames)} images of the model, from 0; "
+                f"got {image!r}."
+            )
         sizes = [frame.cells.n_cells for frame in self._frames]
         start = sum(sizes[:image])
         mine = self._last.vertices[start : start + sizes[image]]

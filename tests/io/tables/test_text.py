@@ -87,6 +87,14 @@ def test_a_byte_order_mark_may_stand_before_an_empty_line(tmp_path):
     assert table.column("a").to_pylist() == ["1"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_a_file_of_empty_lines_is_empty(tmp_path, encoding):
+    # A byte order mark counted as the name of a column.
+    (tmp_path / "t.csv").write_bytes("\n\n".encode(encoding))
+    with pytest.raises(ValueError, match=r"t\.csv is empty"):
+        open_table(tmp_path / "t.csv")
+
+
 def test_odd_line_ends_before_the_header_are_refused(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\r\r\na\r\n1\r\n2\r\n")
     with pytest.raises(ValueError, match=r"t\.csv"):

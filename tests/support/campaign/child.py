@@ -25,8 +25,6 @@ from campaign.subjects import Subject, all_subjects, judged
 
 #: Bytes that a process may reserve beyond what it has after the first inputs, used or not.
 RESERVED = 2**34
-#: KiB of memory in use that a case may add.
-USED = 2**20
 #: Processor seconds of one case.
 SECONDS = 10
 #: Bytes of a file that a case may write.
@@ -109,7 +107,7 @@ def _turn(subject: Subject, progress: mmap.mmap, at: int, end: float, failures: 
         data = input_of(subject, number)
         verdict = _timed(subject, data, folder)
         before, peak = peak, _peak()
-        if peak > before + USED:
+        if peak > before + subject.used:
             verdict = f"it took {(peak - before) >> 10} MiB"
         accepted += verdict == "accepted"
         refused += verdict == "refused"

@@ -8,18 +8,25 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from campaign.mutations import EDGES, REALS, WORDS, csv_table
+from campaign.mutations import EDGES, REALS, WORDS, csv_table, json_bytes, mutated, mutated_json
 from campaign.subjects import Subject, require
 
 #: Stands for the folder of the case at the beginning of a word.
 HERE = "@/"
 #: What was there before, and must be there afterwards.
-KEPT = {"thesis.txt": b"three years", "theses/one.tex": b"\\begin", "result.html": b"<p>mine"}
+KEPT = {
+    "thesis.txt": b"three years",
+    "theses/one.tex": b"\\begin",
+    "result.html": b"<p>mine",
+    "own/summary.csv": b"my,results\n1,2\n",
+    "own/b.json": b"{}",
+    "own/a/overlay.png": b"my drawing",
+}
 
 
 def subjects() -> list[Subject]:
     """All of them."""
-    return [Subject("command", _command, _run, 3)]
+    return [Subject("command", _command, _run, 3), Subject("command segment", _segment_command, _run, 3)]
 
 
 def _command(rng: random.Random) -> bytes:
@@ -154,6 +161,102 @@ _PLACES = (
 )
 
 
+def _segment_command(rng: random.Random) -> bytes:
+    """Two pictures, marks of every kind, and one or two commands on them."""
+    files = {f"images/{name}.png": _picture(rng) for name in "ab"}
+    files["marks/a.csv"] = _points(rng)
+    files["marks.png"] = _picture(rng, painted=True)
+    if rng.random() < 0.3:
+        files["marks/b.png"] = files["marks.png"]
+    shapes = [
+        {"label": rng.choice("uv"), "shape_type": "linestrip", "points": [[1, 1], [9, 1]]},
+        {"label": "v", "shape_type": "point", "points": [[12, 9]]},
+    ]
+    document = {"shapes": shapes, "imageWidth": 14, "imageHeight": 12}
+    files["shapes.json"] = json_bytes(mutated_json(rng, document) if rng.random() < 0.3 else document)
+    files["legend.json"] = json_bytes({"#ff0000": rng.choice(WORDS), "2": "sky"})
+    commands = [_segment_words(rng, rng.choice(("one", "one", "--train", "--train")))]
+    if "--save" in commands[0]:
+        commands.append(_segment_words(rng, "--model"))
+    text = {name: data.decode("latin-1") for name, data in files.items()}
+    return json.dumps({"commands": commands, "files": text}).encode()
+
+
+def _picture(rng: random.Random, painted: bool = False) -> bytes:
+    """A picture of two halves, or the painted marks of one; now and then damaged or of another kind."""
+    import numpy as np
+    from PIL import Image
+
+    sides = (14, 12) if rng.random() < 0.95 else (rng.choice((1, 5)), rng.choice((1, 12)))
+    pixels = np.frombuffer(rng.randbytes(sides[0] * sides[1] * 3), np.uint8) % 60
+    pixels = pixels.reshape(sides[1], sides[0], 3).copy()
+    pixels[:, sides[0] // 2 :] += 150
+    if painted:
+        pixels[:] = 0
+        pixels[1:3, :2], pixels[-3:, -2:] = (255, 0, 0), (0, 0, 255)
+    out = io.BytesIO()
+    Image.fromarray(pixels).convert(rng.choice(("RGB", "RGB", "RGB", "L", "RGBA"))).save(out, "PNG")
+    return mutated(rng, out.getvalue()) if rng.random() < 0.1 else out.getvalue()
+
+
+def _points(rng: random.Random) -> bytes:
+    rows = [(1, 1, "u"), (12, 9, "v"), *((rng.randrange(14), rng.randrange(12), "u") for _ in range(2))]
+    cells = [",".join(_cell(rng) if rng.random() < 0.03 else str(cell) for cell in row) for row in rows]
+    return "\n".join(["x,y,label", *cells, ""]).encode("utf-8", "replace")
+
+
+def _segment_words(rng: random.Random, kind: str) -> list[str]:
+    """The words of a command on one image, on a folder with marks on some, or on a folder with a model."""
+    marks = {"--scribbles": "marks.png", "--points": "marks/a.csv", "--shapes": "shapes.json"}
+    if kind == "one":
+        words = ["segment", f"{HERE}images/a.png"]
+        for option in rng.sample(list(marks), rng.choice((1, 1, 1, 2, 0))):
+            words += [option, f"{HERE}{marks[option]}"]
+    else:
+        source = rng.choice(("marks", "marks", "marks", "images")) if kind == "--train" else "m"
+        words = [
+            "segment",
+            kind,
+            f"{HERE}{source}",
+            f"{HERE}{rng.choice(('images', 'images', 'images/b.png'))}",
+        ]
+        words += (
+            ["--save", f"{HERE}{rng.choice(('m', 'm', 'm.zip', *_PICTURE_PLACES))}"]
+            if rng.random() < 0.5
+            else []
+        )
+        words += ["--everything"] if rng.random() < 0.3 else []
+        words += ["--force"] if rng.random() < 0.3 else []
+    words += ["--out", f"{HERE}{rng.choice(('o', 'o', 'o', *_PICTURE_PLACES))}"]
+    for option, usual in _SEGMENT.items():
+        if rng.random() < 0.1:
+            words += [option, rng.choice(usual) if rng.random() < 0.8 else _word(rng)]
+    return words
+
+
+_SEGMENT: dict[str, tuple[str, ...]] = {
+    "--legend": (f"{HERE}legend.json", f"{HERE}shapes.json"),
+    "--pen": ("1", "3", "100"),
+    "--patch": ("1", "3"),
+    "--position": ("auto", "0", "1"),
+    "--scale": ("auto", "image", "band"),
+    "--neighbors": ("1", "5"),
+    "--max-pixels": ("1", "9", "1000"),
+    "--variable": ("volume", "frames", "bands", "0"),
+}
+_PICTURE_PLACES = (
+    "own",
+    "images",
+    "marks",
+    ".",
+    "thesis.txt",
+    "theses",
+    "none/o",
+    "images/b.png",
+    "marks/a.csv",
+)
+
+
 def _output(rng: random.Random, always: bool = False) -> list[str]:
     places = ("o.csv", "o.tsv", "o.jsonl", "o.parquet", "o.arrow", "o.npz", "o.csv.gz", *_PLACES)
     words = ["--out", f"{HERE}{rng.choice(places)}"] if always or rng.random() < 0.5 else []
@@ -176,7 +279,7 @@ def _run(data: bytes, folder: Path) -> None:
     home.mkdir()
     inputs = {name: text.encode("latin-1") for name, text in files.items()} | KEPT
     for name, content in inputs.items():
-        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_bytes(content)
     refused = ""
     for words in commands:
@@ -204,17 +307,22 @@ def _one(words: list[str], home: Path, inputs: dict[str, bytes]) -> str:
     require("Traceback" not in said, said[-300:])
     new = _listed(home) - there
     require(not [name for name in new if ".part" in name], "a draft was left")
-    for name, content in inputs.items():
+    for name, content in list(inputs.items()):
         # With --force a file of one's own is replaced, if it is none that the command reads.
-        forced = "--force" in words and name in KEPT and f"{home}/{name}" in words
+        if "--force" in words and name in KEPT and f"{home}/{name}" in words:
+            del inputs[name]
+            continue
         path = home / name
-        require(forced or (path.is_file() and path.read_bytes() == content), f"{name} is lost or changed")
+        require(path.is_file() and path.read_bytes() == content, f"{name} is lost or changed")
     if code == 0:
         if "--json" in words:
             json.loads(out.getvalue(), parse_constant=_no_json)
         return ""
     require(said.strip() or "--help" in words, "refused without a word")
-    require(not new, f"refused, and there is {sorted(new)}: {said[-200:]}")
+    # Of many images one that can't be read does not stop the others.
+    require(
+        not new or {"--train", "--model"} & {*words}, f"refused, and there is {sorted(new)}: {said[-200:]}"
+    )
     return said.strip()[-300:]
 
 

@@ -106,7 +106,7 @@ def _started(shim: Any, orders: dict[str, Any], number: int) -> tuple[int, float
 
 def _run(words: list[str]) -> int:
     if words[0] == "!journal":
-        return _journal(words[1])
+        return _journal(*words[1:])
     if words[0] == "!save":
         return _save(words[1])
     from phaselabel.cli import main
@@ -114,8 +114,8 @@ def _run(words: list[str]) -> int:
     return main(words)
 
 
-def _journal(path: str) -> int:
-    """Record actions of a studio, and say so after each."""
+def _journal(path: str, sign: str = "") -> int:
+    """Record actions of a studio, and say so after each; also by an empty file, if its name is given."""
     from phaselabel.studio.project import Project
 
     project = Project(path, {"room": "drawing"})
@@ -123,6 +123,8 @@ def _journal(path: str) -> int:
     for number in range(first, first + 12):
         project.record("class", {"name": f"class {number}"}, f"id {number}")
         os.write(1, f"CONFIRMED {number}\n".encode())
+        if sign:
+            os.close(os.open(f"{sign}-{number}", os.O_WRONLY | os.O_CREAT, 0o600))
     project.close()
     return 0
 

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from campaign.power_loss import Disk, disks_after  # noqa: E402
 
 #: What the shim does at the chosen change.
 END, FAIL = 1, 2
+#: A dying disk, a full one, one that is read-only.
+ERRORS = (errno.EIO, errno.ENOSPC, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -336,7 +339,7 @@ def signals(trial: Trial, rng: random.Random, count: int) -> None:
 def errors(trial: Trial, rng: random.Random, count: int) -> None:
     """Let one change and all later ones fail: a dying disk, a full one, one that is read-only."""
     for number in range(count):
-        code = (errno.EIO, errno.ENOSPC, errno.EROFS)[number % 3]
+        code = ERRORS[number % 3]
         at = rng.randint(1, trial.changes)
         folder = trial.folder()
         answer = trial.campaign.run(folder, trial.command.words, what=FAIL, error=code, at=at)
@@ -347,28 +350,49 @@ def errors(trial: Trial, rng: random.Random, count: int) -> None:
             )
 
 
+@contextmanager
+def mounted(place: Path) -> Iterator[bool]:
+    """A disk of 64 MiB in memory; False where there is no right to mount."""
+    place.mkdir(exist_ok=True)
+    size = ["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(place)]
+    if subprocess.run(size, capture_output=True).returncode:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        subprocess.run(["umount", str(place)], check=True, capture_output=True)
+
+
+@contextmanager
+def little_room(place: Path, option: str) -> Iterator[None]:
+    """Change a mounted disk for a while."""
+    for options in (option, "rw,size=64m"):
+        words = ["mount", "-o", f"remount,{options}", str(place)]
+        subprocess.run(words, check=True, capture_output=True)
+        if options == option:
+            yield
+
+
+def option_of(place: Path, rng: random.Random, number: int, most: int) -> tuple[str, str]:
+    """A fault and the option of a disk: read-only, or with room for a few blocks more."""
+    if number % 4 == 3:
+        return "read-only folder", "ro"
+    return "full disk", f"size={shutil.disk_usage(place).used + 4096 * rng.randint(0, most)}"
+
+
 def small_disk(trial: Trial, rng: random.Random, count: int) -> None:
     """Run on a disk that has little room, and on one that is read-only; needs the right to mount."""
     for number in range(count):
         place = trial.campaign.home / "disk"
-        place.mkdir(exist_ok=True)
-        if subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(place)], capture_output=True
-        ).returncode:
-            return
-        try:
+        with mounted(place) as there:
+            if not there:
+                return
             folder = trial.folder(place)
-            used = shutil.disk_usage(place).used
-            fault = "read-only folder" if number % 4 == 3 else "full disk"
-            option = "ro" if number % 4 == 3 else f"size={used + 4096 * rng.randint(0, 12)}"
-            subprocess.run(["mount", "-o", f"remount,{option}", str(place)], check=True, capture_output=True)
-            answer = trial.campaign.run(folder, trial.command.words)
-            subprocess.run(
-                ["mount", "-o", "remount,rw,size=64m", str(place)], check=True, capture_output=True
-            )
+            fault, option = option_of(place, rng, number, 12)
+            with little_room(place, option):
+                answer = trial.campaign.run(folder, trial.command.words)
             trial.judge(fault, folder, answer, option)
-        finally:
-            subprocess.run(["umount", str(place)], check=True, capture_output=True)
 
 
 def two_runs(trial: Trial, rng: random.Random, count: int) -> None:
@@ -419,36 +443,100 @@ def power(trial: Trial, rng: random.Random, count: int) -> None:
         )
 
 
-def journal(campaign: Campaign, rng: random.Random, count: int) -> None:
-    """Kill a studio while it records: whatever it confirmed is there afterwards, and nothing twice."""
-    from phaselabel.studio.project import Project
+class Journal:
+    """A studio that records while there are faults: what it has confirmed is there afterwards, once."""
 
-    folder = campaign.home / "studio"
-    folder.mkdir()
-    path = folder / "p.studio"
-    answer = campaign.run(folder, ["!journal", str(path)])
-    assert answer["code"] == 0, answer
-    changes, confirmed = answer["changes"], 12
-    for number in range(count):
-        if number % 2:
-            answer = campaign.run(folder, ["!journal", str(path)], what=END, at=rng.randint(1, changes))
-        else:
-            moment = answer["seconds"] * rng.random() + 0.01
-            answer = campaign.run(folder, ["!journal", str(path)], signal=int(signal.SIGKILL), moment=moment)
-        said = [int(n) for n in re.findall(r"CONFIRMED (\d+)", answer["said"])]
-        campaign.counts["studio", "kill"] += 1
-        project = Project(path, {"room": "drawing"})
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self._new()
+
+    def _new(self) -> None:
+        """A project with a few entries."""
+        self.folder = self.campaign.home / "studio"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir()
+        answer = self.run(self.folder)
+        assert answer["code"] == 0, answer
+        self.changes, self.seconds, self.confirmed = answer["changes"], answer["seconds"], 12
+
+    def run(self, folder: Path, sign: str = "", **orders: Any) -> dict[str, Any]:
+        """Record twelve entries."""
+        return self.campaign.run(folder, ["!journal", "p.studio", sign], **orders)
+
+    def try_it(self, fault: str, folder: Path | None = None, **orders: Any) -> None:
+        """Record under a fault, in a folder or in that of the project."""
+        answer = self.run(folder or self.folder, **orders)
+        answers = answer.get("all", [answer])
+        said = [int(n) for one in answers for n in re.findall(r"CONFIRMED (\d+)", one["said"])]
+        if any(one["code"] is None for one in answers):
+            self.campaign.note("studio", fault, "stood still", answer)
+        names = self.judge(fault, folder or self.folder, max(said, default=self.confirmed - 1), answer)
+        if folder is None:
+            self.confirmed = names
+            if names > 400:
+                self._new()
+
+    def judge(self, fault: str, folder: Path, last: int, details: Any) -> int:
+        """Look at what is there, and record again now and then; the number of entries."""
+        from phaselabel.studio.project import Project
+
+        self.campaign.counts["studio", fault] += 1
+        project = Project(folder / "p.studio", {"room": "drawing"})
         names = [action.body["name"] for action in project.actions]
         project.close()
-        sound = names == [f"class {n}" for n in range(len(names))] and len(names) > max(
-            said, default=confirmed - 1
-        )
-        if not sound:
-            campaign.note("studio", "kill", f"{len(names)} actions, {said[-1:]} confirmed", answer)
-        confirmed = len(names)
-        if confirmed > 400:
-            path.unlink()
-            confirmed = 0
+        if names != [f"class {n}" for n in range(len(names))] or len(names) <= last:
+            self.campaign.note("studio", fault, f"{len(names)} entries, {last + 1} confirmed", details)
+        if self.campaign.counts["studio", fault] % 4 == 0 and self.run(folder)["code"] != 0:
+            self.campaign.note("studio", fault, "the next run failed", details)
+        return len(names)
+
+
+def journal(campaign: Campaign, rng: random.Random, count: int) -> None:
+    """All faults for the studio; half of them kills."""
+    studio = Journal(campaign)
+    for number in range(count):
+        at, moment = rng.randint(1, studio.changes), studio.seconds * rng.random() + 0.01
+        kinds: list[tuple[str, dict[str, Any]]] = [
+            *((errno.errorcode[e], {"what": FAIL, "error": e, "at": at}) for e in ERRORS),
+            *((s.name, {"signal": int(s), "moment": moment}) for s in (signal.SIGINT, signal.SIGTERM)),
+            ("a clock that jumps", {"clock": 10**8}),
+            ("three runs at once", {"at_once": 3}),
+        ]
+        fault, orders = kinds[number % len(kinds)]
+        studio.try_it(fault, **orders)
+        if number % 2:
+            studio.try_it("SIGKILL", signal=int(signal.SIGKILL), moment=moment)
+        else:
+            studio.try_it("kill before a change", what=END, at=at)
+    for number in range(max(4, count // 8)):
+        place = campaign.home / "disk"
+        with mounted(place) as there:
+            if there:
+                shutil.copy(studio.folder / "p.studio", place)
+                fault, option = option_of(place, rng, number, 3)
+                with little_room(place, option):
+                    answer = studio.run(place)
+                said = re.findall(r"CONFIRMED (\d+)", answer["said"])
+                studio.judge(fault, place, int(said[-1]) if said else studio.confirmed - 1, [option, answer])
+    journal_without_power(studio, rng, count)
+
+
+def journal_without_power(studio: Journal, rng: random.Random, count: int) -> None:
+    """Play what a loss of power may leave; files beside the project say what was confirmed before it."""
+    home, folder = studio.campaign.home, studio.folder
+    log, copies = home / "log", home / "copies"
+    log.unlink(missing_ok=True)
+    shutil.rmtree(copies, ignore_errors=True)
+    copies.mkdir()
+    before = Disk.of(folder)
+    answer = studio.run(folder, "sign", log=str(log), copies=str(copies))
+    assert answer["code"] == 0, answer
+    disks = disks_after(before, log)
+    for moment, disk in rng.sample(disks, min(count, len(disks))):
+        place = home / "after"
+        disk.write(str(folder), place)
+        signs = [int(path.name.split("-")[1]) for path in place.glob("sign-*")]
+        studio.judge("loss of power", place, max(signs, default=studio.confirmed - 1), moment)
 
 
 #: The faults with the share of the trials that each has.
@@ -482,7 +570,8 @@ def run_campaign(
     kinds: list[str] | None = None,
 ) -> Campaign | None:
     """Run about this many trials of each command; None where there is no compiler."""
-    with _own_folder() as home:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        home = Path(folder).resolve()
         shim = compiled_shim(home)
         if shim is None:
             return None
@@ -506,17 +595,6 @@ def run_campaign(
             if state is not None:
                 campaign.save(state)
         return campaign
-
-
-def _own_folder() -> Any:
-    from contextlib import contextmanager
-
-    @contextmanager
-    def made() -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            yield Path(folder).resolve()
-
-    return made()
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def functions() -> dict[str, tuple[Callable[[Draws], None], float]]:
         "Graph.from_weights": (_weights, 4),
         "extend_graph": (_extend, 0.5),
         "minimize": (_minimize, 2),
+        "minimize watched": (_minimize_watched, 1),
         "minimize_binary": (_minimize_binary, 1),
         "energy": (_energy, 2),
         "GinzburgLandauClassifier graph": (_classifier_graph, 0.3),
@@ -41,16 +43,20 @@ def functions() -> dict[str, tuple[Callable[[Draws], None], float]]:
     }
 
 
+#: Subjects that take many decisions: where the bytes run out, every rest of them is odd.
+LONG = ("GinzburgLandauClassifier given", "annotate", "Segmenter", "segment", "minimize watched")
+
+
 def subjects() -> list[Subject]:
     """All of them, fed by random bytes."""
     return [
-        Subject(name, _bytes, _run(function), weight, ERRORS)
+        Subject(name, partial(_bytes, 3 if name in LONG else 1), _run(function), weight, ERRORS)
         for name, (function, weight) in functions().items()
     ]
 
 
-def _bytes(rng: random.Random) -> bytes:
-    return rng.randbytes(rng.choice((40, 120, 400)))
+def _bytes(times: int, rng: random.Random) -> bytes:
+    return rng.randbytes(times * rng.choice((40, 120, 400)))
 
 
 def _run(function: Callable[[Draws], None]) -> Callable[[bytes, Path], None]:
@@ -283,6 +289,57 @@ def _minimize(draws: Draws) -> None:
     require(np.isfinite(total).all(), "the energy is not finite")
 
 
+def _minimize_watched(draws: Draws) -> None:
+    """With evidence that has weights, a schedule of ε and callbacks; then the energy of what was found."""
+    import phaselabel as pl
+
+    graph = _graph(draws)
+    n, k = graph.n_vertices, draws.whole(2, 4)
+    q = np.array([[draws.whole(0, 100) + 0.5 for _ in range(k)] for _ in range(n)])
+    q = q / q.sum(axis=1, keepdims=True)
+    voice = np.array([one_of(draws, (1.0, 0.0, 1e-3, 30.0)) for _ in range(n)])
+    if chance(draws, 0.1):
+        q[draws.whole(0, n - 1), draws.whole(0, k - 1)] = one_of(draws, (np.nan, -1.0, np.inf, 2.0))
+    if chance(draws, 0.1):
+        voice[draws.whole(0, n - 1)] = one_of(draws, (np.nan, -1.0, np.inf, 1e300))
+    believed: Any = one_of(draws, (q, pl.Evidence(q, voice), pl.Evidence(q, voice)))
+    if chance(draws, 0.1):
+        believed = pl.Evidence.of(one_of(draws, (q[:, 0], odd(draws))))
+    if chance(draws, 0.1):
+        believed = pl.Evidence(
+            *one_of(draws, ((q[1:], voice), (q[:, :1], voice), (q, voice[1:]), (q.T, q[0])))
+        )
+    usual = {"start": (2.0, 1.0), "stop": (0.5, 0.01), "factor": (0.5, 0.9), "sweeps": (1, 3)}
+    schedule = pl.Geometric(**parameters(draws, usual))
+    history = pl.History()
+    snapshots = pl.Snapshots(odd(draws) if chance(draws, 0.1) else [0, draws.whole(0, 20)])
+    options = {"epsilon": schedule if len(list(schedule)) * schedule.sweeps < 10_000 else 1.0}
+    if chance(draws, 0.2):
+        experiment = one_of(draws, ("coil", "two-moons", "three-moons-adaptive", odd(draws)))
+        options |= pl.paper_run(*([experiment] if chance(draws, 0.9) else [experiment, odd(draws)]))
+    if chance(draws, 0.2):
+        options["init"] = pl.State.from_u(
+            [real(draws) % 3 if chance(draws, 0.9) else real(draws) for _ in range(n)]
+        )
+    found = pl.minimize(
+        graph,
+        _known(draws, n, 1),
+        evidence=believed,
+        n_classes=k,
+        callbacks=[history, snapshots],
+        **{"max_iter": 20} | options,
+        **parameters(draws, {"every": (1, 5), "random_state": (0,)}),
+    )
+    require(found.arm.min() >= -1 and found.arm.max() < k, "a class that is none")
+    require((found.height >= 0).all() and (found.height <= 0.5 + 1e-6).all(), "a height outside the star")
+    require(history.sweeps == sorted(set(history.sweeps)), "looks are not in their order")
+    state = pl.State(found.arm, found.height.clip(0, 0.5))
+    energy = pl.energy.evaluate(graph, state, _known(draws, n, 1), evidence=believed)
+    require(np.isfinite(energy.total) and energy.evidence >= 0, "an energy that is none")
+    slope = pl.energy.gradient(graph, state, _known(draws, n, 1), evidence=believed)
+    require(np.isfinite(slope).all(), "a slope that is none")
+
+
 def _minimize_binary(draws: Draws) -> None:
     import phaselabel as pl
 
@@ -391,28 +448,40 @@ def _given(draws: Draws) -> None:
     """Evidence, a graph and columns that the user names; then questions to the fitted model."""
     import phaselabel as pl
 
-    n = draws.whole(4, 14)
-    X = np.array([[real(draws) for _ in range(3)] for _ in range(n)])
-    evidence: Any = np.array([[abs(real(draws)), abs(real(draws)) + 0.1] for _ in range(n)])
-    if chance(draws, 0.6):
+    n, wild = draws.whole(4, 14), chance(draws, 0.2)
+
+    def number() -> float:
+        return real(draws) if wild else (draws.whole(0, 4000) - 2000) / 100
+
+    X = np.array([[number() for _ in range(3)] for _ in range(n)])
+    evidence: Any = np.array([[abs(number()), abs(number()) + 0.1] for _ in range(n)])
+    if not chance(draws, 0.1):
         evidence = evidence / evidence.sum(axis=1, keepdims=True)
-    evidence = one_of(
-        draws, (evidence, evidence, evidence.tolist(), evidence[1:], -evidence, None, odd(draws))
+    if chance(draws, 0.2):
+        evidence[draws.whole(0, n - 1)] = np.nan  # no opinion
+    shapes = (
+        evidence,
+        evidence.tolist(),
+        evidence.astype(np.float32),
+        None,
+        evidence[1:],
+        -evidence,
+        odd(draws),
     )
+    evidence = shapes[draws.whole(0, 6) if chance(draws, 0.2) else draws.whole(0, 3)]
     graph = None
     if chance(draws, 0.5):
         ends = [(draws.whole(0, n - 1), draws.whole(0, n - 1)) for _ in range(3 * n)]
-        W = sparse.coo_array((np.array([abs(real(draws)) for _ in ends]), tuple(zip(*ends))), (n, n)).tocsr()
-        graph = one_of(draws, (W + W.T, W, W.toarray(), W[1:], odd(draws)))
+        W = sparse.coo_array((np.array([abs(number()) for _ in ends]), tuple(zip(*ends))), (n, n)).tocsr()
+        W.setdiag(0)
+        graph = one_of(draws, (W, W.toarray(), W[1:], odd(draws))) if chance(draws, 0.1) else W + W.T
     options = parameters(
         draws,
         {
-            "model_columns": (None, [0], [0, 2], [5], ["a"]),
             "class_sizes": (
                 "estimate",
                 [0.5, 0.5],
                 [1, 3],
-                [0, 1],
                 {0: 0.5, 1: 0.5},
                 {0: (0, 1), 1: (0.2, 0.9)},
             ),
@@ -422,14 +491,20 @@ def _given(draws: Draws) -> None:
         },
         0.06,
     )
-    model = pl.GinzburgLandauClassifier(evidence=evidence, max_iter=20, **options)
+    if chance(draws, 0.1):
+        options["model_columns"] = one_of(draws, ([0], [0, 2], [5], ["a"], odd(draws)))
+    if evidence is None and not chance(draws, 0.1):
+        graph = None
+    model = pl.GinzburgLandauClassifier(**{"evidence": evidence, "max_iter": 20} | options)
     model.fit(X, _known(draws, n, 1), graph=graph)
-    _judged_model(model, X, draws) if graph is None else require(len(model.transduction_) == n, "all rows")
-    held = model.hold_out(*([] if chance(draws, 0.8) else [odd(draws)]))
+    require(len(model.transduction_) == n, "all rows")
+    held = model.hold_out(*([odd(draws)] if chance(draws, 0.1) else []))
     require(str(held), "no words on hidden labels")
-    rows = model.query(*([3] if chance(draws, 0.8) else [odd(draws)]))
+    rows = model.query(odd(draws) if chance(draws, 0.1) else 3)
     require(len(set(rows.tolist())) == len(rows) and (rows < n).all(), "a row twice, or none")
     require(all(isinstance(remark, str) for remark in map(str, model.remarks_)), "a remark without words")
+    if graph is None:
+        _judged_model(model, X, draws)
 
 
 def _annotate(draws: Draws) -> None:
@@ -591,17 +666,23 @@ def _segmenter(draws: Draws) -> None:
     """Learn from two images; then more marks, a new image, and questions."""
     import phaselabel as pl
 
+    def kind() -> tuple[tuple[int, ...], Any]:
+        bands = () if chance(draws, 0.3) else (3 if chance(draws, 0.9) else 2,)
+        return bands, one_of(draws, (np.uint8, np.uint16, np.float64))
+
+    usual = kind()
+
     def image() -> Any:
         sides = (draws.whole(3, 8), draws.whole(3, 8)) if chance(draws, 0.5) else (6, 7)
-        bands = () if chance(draws, 0.3) else (3 if chance(draws, 0.9) else 2,)
+        bands, number = kind() if chance(draws, 0.1) else usual  # images of one kind, but for a few
         values = np.array([draws.whole(0, 255) for _ in range(int(np.prod(sides + bands)))])
-        return values.reshape(sides + bands).astype(one_of(draws, (np.uint8, np.uint16, np.float64)))
+        return values.reshape(sides + bands).astype(number)
 
     def marks(like: Any) -> Any:
         out = np.zeros(like.shape[:2], int)
         out[0, 0], out[-1, -1] = 1, 2
         out[draws.whole(0, len(out) - 1), 0] = draws.whole(-1, 3)
-        return out if chance(draws, 0.95) else odd(draws)
+        return odd(draws) if chance(draws, 0.03) else out
 
     first, second = image(), image()
     options = parameters(
@@ -610,20 +691,20 @@ def _segmenter(draws: Draws) -> None:
         0.05,
     )
     model = pl.Segmenter(**options | {"max_iter": 10})
-    given: Any = {0: marks(first)} if chance(draws, 0.5) else [marks(first), marks(second)]
+    given: Any = [marks(first), None if chance(draws, 0.5) else marks(second)]
     model.fit([first, second], given)
     if chance(draws, 0.5):
-        model.update(marks(second), *([1] if chance(draws, 0.8) else [odd(draws)]))
+        model.update(marks(second), odd(draws) if chance(draws, 0.1) else 1)
     if chance(draws, 0.3):
         model.settle()
-    new = image() if chance(draws, 0.9) else odd(draws)
+    new = odd(draws) if chance(draws, 0.1) else image()
     found = model.segment(new)
     require(found.labels.shape == new.shape[:2], "a class for every pixel")
     require(set(np.unique(found.labels).tolist()) <= {0, 1, 2, 3}, "a class that is none")
     require(np.isfinite(found.confidence).all(), "a confidence that is none")
-    spots = found.suggest_marks(*([] if chance(draws, 0.8) else [odd(draws)]))
+    spots = found.suggest_marks(*([odd(draws)] if chance(draws, 0.2) else []))
     require(np.isfinite(spots).all(), "a place that is none")
-    model.cell_labels(*([] if chance(draws, 0.8) else [odd(draws)]))
+    model.cell_labels(*([odd(draws)] if chance(draws, 0.2) else []))
 
 
 def _datasets(draws: Draws) -> None:

@@ -28,6 +28,8 @@ class Subject:
         Inputs of this kind beside one of the others.
     errors : tuple of exception classes
         What the package may raise, besides ``ValueError`` and its own subclasses.
+    used : int
+        KiB of memory that a case may add.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Subject:
     run: Callable[[bytes, Path], Any]
     weight: float = 1.0
     errors: tuple[type[BaseException], ...] = field(default=())
+    used: int = 2**20
 
 
 def require(sound: Any, what: str) -> None:

@@ -93,6 +93,8 @@ class Recipe:
         """Refuse parts of the wrong kind, which a file may hold."""
         if not all(isinstance(part, dict) for part in (self.roles, self.arrays, self.written)):
             raise TypeError("its columns are no table")
+        if not all(isinstance(part, str) for part in (self.scale, self.embed, self.embed_digest)):
+            raise TypeError("its names are no texts")
         entries = chain(*self.words.values(), *self.terms.values())
         if not all(isinstance(word, str) for word in entries):
             raise TypeError("its words are no texts")

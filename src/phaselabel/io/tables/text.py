@@ -68,9 +68,9 @@ class CsvTable(Table):
         with self.path.open("rb") as file:
             for line in file:
                 if line.removeprefix(codecs.BOM_UTF8) not in (b"\n", b"\r\n"):
-                    return empty
+                    break
                 empty += 1
-        return 0
+        return empty
 
     def _check_header(self, names: list[str]) -> None:
         refuse_duplicates(self.path, names)
