@@ -155,7 +155,7 @@ def _numba_is_at_work() -> bool:
 
 
 def _trace(subject: Subject, data: bytes, folder: Path) -> str:
-    """Where the failure came from; empty if it does not come again."""
+    """Where the failure came from, without the folders of this machine; empty if it does not come again."""
     import warnings
 
     with warnings.catch_warnings():
@@ -164,7 +164,8 @@ def _trace(subject: Subject, data: bytes, folder: Path) -> str:
         try:
             subject.run(data, folder)
         except BaseException:
-            return traceback.format_exc(limit=-6)[-2000:]
+            said = traceback.format_exc(limit=-6)
+            return re.sub(r'File "[^"]*/', 'File "', said)[-2000:]
     return ""
 
 
