@@ -53,6 +53,7 @@ def input_of(subject: Subject, number: int) -> bytes:
 def keep_failure(folder: Path, subject: str, data: bytes, what: str, trace: str = "") -> Path:
     """Write an input that failed to a file, one for each kind of failure."""
     import hashlib
+
     kind = re.sub(r"0x[0-9a-f]+|\d+|'[^']*'|\"[^\"]*\"", "#", what + trace[-300:])
     digest = hashlib.sha256((subject + kind).encode()).hexdigest()[:12]
     path = folder / f"{subject.replace(' ', '-')}-{digest}.json"
