@@ -13,6 +13,7 @@ from phaselabel.estimators.graph_classifier import GraphClassifier
 from phaselabel.estimators.on_dask import fit_on_dask
 from phaselabel.estimators.start import agreeing, is_automatic, policy_and_start
 from phaselabel.evidence.believing import believe
+from phaselabel.evidence.experts import affordable_graphs
 from phaselabel.evidence.given import checked_columns, checked_given
 from phaselabel.evidence.opinion import GIVEN, Opinion
 from phaselabel.few_labels.class_sizes import class_sizes
@@ -230,7 +231,7 @@ class GinzburgLandauClassifier(FittedClassifier):
         flow, policy, init = self._checked(labels, classes)
         evidence = self._checked_evidence(len(labels), len(classes), graph is not None)
         columns = self._checked_columns()
-        graphs, neighbors = self._graphs(X, evidence, graph)
+        graphs, neighbors = self._graphs(X, evidence, graph, len(classes))
         problem, opinion = self._problem(graphs, labels, classes, flow), None
         if evidence is not None:
             rows = X if self.affinity == "nearest_neighbors" else None
@@ -287,7 +288,9 @@ class GinzburgLandauClassifier(FittedClassifier):
 
     # -- graphs and evidence
 
-    def _graphs(self, X: Any, evidence: Any, own: Any) -> tuple[dict[str, Graph], Neighbors | None]:
+    def _graphs(
+        self, X: Any, evidence: Any, own: Any, n_classes: int
+    ) -> tuple[dict[str, Graph], Neighbors | None]:
         """The graphs by name, all from one search; the first is the one that few labels are spread on."""
         several = self.n_neighbors == "auto" and self.scale_neighbor is None
         if evidence is None or self.affinity != "nearest_neighbors" or not several:
@@ -295,7 +298,7 @@ class GinzburgLandauClassifier(FittedClassifier):
             graphs = {GIVEN if neighbors is None else str(neighbors.n_neighbors): graph}
         else:
             neighbors = self._search(X, longest_rung(X.shape[0]))
-            graphs = rungs(neighbors)
+            graphs = rungs(neighbors, affordable_graphs(X.shape[0], n_classes))
         if own is not None:
             own = as_graph(own)
             if own.n_vertices != X.shape[0]:

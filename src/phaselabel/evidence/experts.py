@@ -13,6 +13,7 @@ from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.pool import ROWS_WEIGHT, spread_weight
 from phaselabel.evidence.propagation import carried, harmonic, poisson_odds, spread_votes, with_doubt
 from phaselabel.evidence.row_models import (
+    ROWS_FOR_DIRECTIONS,
     Curve,
     Forest,
     Linear,
@@ -79,6 +80,17 @@ def affordable_walks(n_rows: int, n_classes: int) -> int:
     return max(1, MOST_ENTRIES // (n_rows * n_classes))
 
 
+def affordable_graphs(n_rows: int, n_classes: int) -> int:
+    """How many graphs are asked: two propagations on each, as many as can be afforded.
+
+    Examples
+    --------
+    >>> affordable_graphs(1000, 10), affordable_graphs(70_000, 10), affordable_graphs(1_000_000, 20)
+    (100, 1, 1)
+    """
+    return -(-affordable_walks(n_rows, n_classes) // 2)
+
+
 def affordable_turns(n_rows: int, n_classes: int) -> int:
     """How many times labels are hidden at most.
 
@@ -123,11 +135,15 @@ class RowExperts:
         if self._given is not None or X is None:
             return
         self.scale = Scale.of(X, columns) if survey is None else survey.scale
-        self._X = X if model is not None else self.scale(X)
+        self._X, self._as_given = X, model is not None
         self._fits = {"model": partial(_given, model)}
         if model is None:
             n_rows = X.shape[0] if survey is None else survey.n_rows
-            directions = leading_directions(self._X) if survey is None else survey.directions
+            if survey is None:
+                some = slice(None, None, max(1, n_rows // ROWS_FOR_DIRECTIONS))
+                directions = leading_directions(self._rows(some))
+            else:
+                directions = survey.directions
             n_trees, landmarks = trees_per_turn(n_rows, len(folds.turns)), landmarks_for(n_rows)
             self._fits = {
                 "linear": lambda X, y, k, turn: Linear.fit(X, y, k),
@@ -151,14 +167,19 @@ class RowExperts:
     def _ask(self, name: str, fit: Fit, turn: int, rows: NDArray[np.intp] | None) -> Table:
         if (name, turn) not in self._fitted:
             self._fitted[name, turn] = self._fit(name, fit, turn)
-        model = self._fitted[name, turn]
-        return np.asarray(model.log_probabilities(self._X if rows is None else self._X[rows]), np.float32)
+        said = self._fitted[name, turn].log_probabilities(self._rows(slice(None) if rows is None else rows))
+        return np.asarray(said, np.float32)
+
+    def _rows(self, some: Any) -> Any:
+        """Some rows as the models see them. (Scaled anew each time: a copy of all rows is not kept.)"""
+        rows = self._X[some]
+        return rows if self._as_given or self.scale is None else self.scale(rows)
 
     def _fit(self, name: str, fit: Fit, turn: int) -> Any:
         known, labels = self._folds.shown_rows(turn), self._folds.labels
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few labels, few iterations: hidden labels judge the model
-            model = fit(self._X[known], labels[known], self._folds.n_classes, turn)
+            model = fit(self._rows(known), labels[known], self._folds.n_classes, turn)
         if isinstance(model, Forest) and turn == self._folds.n_hidden:
             earlier = [self._fitted[name, other] for other in range(turn) if (name, other) in self._fitted]
             return Forest.joined([*earlier, model])

@@ -33,6 +33,9 @@ MOST_PAIRS = 140_000_000
 #: The kernel model sees at most this many columns: the leading principal directions.
 MOST_COLUMNS = 100
 
+#: Rows that the principal directions are found from, or up to twice as many.
+ROWS_FOR_DIRECTIONS = 5000
+
 #: Where there are more columns than rows, the directions are those of at most this many rows.
 MOST_WIDE_ROWS = 2000
 
@@ -207,7 +210,7 @@ def leading_directions(X: Rows) -> NDArray[np.float32]:
     """The leading principal directions of dense rows with many columns; empty where all columns are kept."""
     if sparse.issparse(X) or X.shape[1] <= MOST_COLUMNS:
         return np.zeros((0, 0), np.float32)
-    some = X[:: max(1, len(X) // 5000)]
+    some = X[:: max(1, len(X) // ROWS_FOR_DIRECTIONS)]
     if X.shape[1] > len(some):
         return _directions_of_few(some[:: -(-len(some) // MOST_WIDE_ROWS)])
     _, vectors = np.linalg.eigh((some.T @ some).astype(np.float64))

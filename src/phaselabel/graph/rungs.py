@@ -38,9 +38,12 @@ def nearest(neighbors: Neighbors, k: int) -> Neighbors:
     return replace(neighbors, indices=neighbors.indices[:, :k], distances=neighbors.distances[:, :k])
 
 
-def rungs(neighbors: Neighbors) -> dict[str, Graph]:
-    """A graph for every rung that the search reaches, by its number of neighbours; the usual one first."""
+def rungs(neighbors: Neighbors, most_graphs: int = len(RUNGS)) -> dict[str, Graph]:
+    """A graph for every rung that the search reaches, by its number of neighbours; the usual one first.
+
+    Not more than ``most_graphs`` are made.
+    """
     most = neighbors.n_neighbors
     numbers = {min(k, most) for k in RUNGS}
     order = sorted(numbers, key=lambda k: (k != min(USUAL_RUNG, most), k))
-    return {str(k): similarity_graph(nearest(neighbors, k)) for k in order}
+    return {str(k): similarity_graph(nearest(neighbors, k)) for k in order[:most_graphs]}

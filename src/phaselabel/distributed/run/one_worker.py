@@ -26,6 +26,7 @@ from phaselabel.distributed.run.checkpointed_rows import read_field, state_patte
 from phaselabel.distributed.run.opinion_files import CONFIDENCE, GRAPH_LOGITS, NOVEL, PROBABILITIES
 from phaselabel.distributed.tasks import Tasks, exclusive_worker, is_cancelled
 from phaselabel.evidence.believing import believe
+from phaselabel.evidence.experts import affordable_graphs
 from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.few_labels.graph_quality import remarks
@@ -216,7 +217,7 @@ def as_local(points: Any) -> Any:
 def graphs_of(neighbors: Neighbors, problem: LocalProblem) -> dict[str, Graph]:
     """The graphs of a local fit from its neighbours; the first is the one that few labels are spread on."""
     if problem.several:
-        return rungs(neighbors)
+        return rungs(neighbors, affordable_graphs(len(neighbors.indices), problem.n_classes))
     return {str(neighbors.n_neighbors): similarity_graph(neighbors, problem.scale_neighbor)}
 
 
