@@ -22,6 +22,26 @@ def test_harmonic_values_solve_their_equation():
     np.testing.assert_allclose(np.exp(said[free]), expected, atol=2e-3)
 
 
+def test_the_order_of_the_vertices_in_memory_changes_nothing(monkeypatch):
+    labels, said = few_labels(40, 3, 0).astype(np.int32), []
+    for largest in (40, 0):
+        monkeypatch.setattr("phaselabel.graph.graph.FITS_CACHE", largest)
+        graph = random_graph(40, 1, density=0.4)
+        assert (graph.layout[0] == np.arange(40)).all() == bool(largest)
+        said.append([harmonic(graph, labels, 3), poisson(graph, labels, 3)])
+    np.testing.assert_allclose(said[0], said[1], atol=1e-4)
+
+
+def test_a_shorter_walk_gives_rows_far_from_labels_even_odds():
+    path = np.diag(np.ones(59), 1)
+    labels = np.full(60, -1, np.int32)
+    labels[:2] = 0, 1
+    graph = pl.Graph.from_weights(path + path.T)
+    long, short = (np.exp(harmonic(graph, labels, 2, damping)) for damping in (1e-5, 0.03))
+    assert long[40, 1] > 0.9
+    np.testing.assert_allclose(short[40], 0.5, atol=0.02)
+
+
 def test_a_part_without_a_label_gets_even_odds():
     graph = pl.Graph.from_weights(np.kron(np.eye(2), 1 - np.eye(4)))
     labels = np.array([0, 1, -1, -1, *[-1] * 4], np.int32)

@@ -16,7 +16,7 @@ DAMPING = 0.01
 
 def solved(graph, right, free=None, most=200):
     residual = right.copy() if free is None else right * free
-    system = DampedSystem(product_with(graph), DAMPING, np.zeros_like(right), residual, free=free)
+    system = DampedSystem(product_with(graph.csr), DAMPING, np.zeros_like(right), residual, free=free)
     square = system.square()
     conjugate_gradients(system, square, 1e-10 * square, most)
     return system.solution

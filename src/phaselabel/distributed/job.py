@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,8 @@ from phaselabel.distributed.run.actor_group import ActorGroup
 from phaselabel.distributed.run.block_actor import BlockActor
 from phaselabel.distributed.run.blocked_novelty import far_rows_in_blocks
 from phaselabel.distributed.run.blocked_opinion import ids_of, opinion_in_blocks
-from phaselabel.distributed.run.checkpointed_rows import CheckpointedRows, state_pattern
+from phaselabel.distributed.run.blocked_solve import solve_in_blocks
+from phaselabel.distributed.run.checkpointed_rows import state_pattern
 from phaselabel.distributed.run.confidence import believed_confidence, voted_confidence
 from phaselabel.distributed.run.known_labels import KnownLabels
 from phaselabel.distributed.run.one_worker import (
@@ -42,13 +44,11 @@ from phaselabel.distributed.run.propagation_actor import PropagationActor
 from phaselabel.distributed.run.remote_rows import RemoteRows, Round
 from phaselabel.distributed.run.spread_expert import is_spread
 from phaselabel.distributed.tasks import Progress, Tasks
-from phaselabel.evidence.experts import affordable_walks
+from phaselabel.evidence.experts import affordable_walks, asks_flow
 from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes, class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, FIT, HUB, Policy
-from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.block import largest_array
-from phaselabel.flow.descent import Descent
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.schedule import FlowSettings
 from phaselabel.graph.rungs import USUAL_RUNG, longest_rung
@@ -149,14 +149,6 @@ class Outcome:
     calibration: Calibration | None = None
 
 
-class _BlockedProblem(Problem):
-    """A problem whose ``graph`` is its rows on the workers, from the hub."""
-
-    def descent(self, graph: Any, init: Any, random_state: Any = None) -> Descent:
-        """The descent of the blocks."""
-        return Descent(graph, graph.n_vertices)
-
-
 class Job:
     """The way from a Dask array to labels; finished steps are in the folder, and are not repeated.
 
@@ -232,9 +224,11 @@ class Job:
             n_labels = int(np.count_nonzero(problem.fidelity))
             with self._actors(graph, n_classes, PropagationActor) as actors:
                 spreader = self._spreader(graph, n_classes, n_labels)
+                flows = partial(self._actors, graph, n_classes) if asks_flow(X.shape[0], n_classes) else None
                 opinion = opinion_in_blocks(
-                    self._tasks, graph.partition, actors, problem, str(settings.n_neighbors), spreader
-                )
+                    self._tasks, graph.partition, actors, problem, str(settings.n_neighbors), spreader,
+                    flows, settings.sweeps_per_round,
+                )  # fmt: skip
             settings = replace(settings, policy=EVIDENCE)
             if spreader is None and is_spread(X.shape[0], n_labels, n_classes):
                 remarks.append(NOT_SPREAD)
@@ -373,14 +367,11 @@ class Job:
         name: str,
     ) -> tuple[Solution, NDArray[np.int64]]:
         """The solution of the blocks, and the classes' sizes."""
-        rows = CheckpointedRows(blocks, partition, known, name=name, resume=self._resume)
-        problem = _BlockedProblem(
-            rows, known.arms, n_classes, known.fidelity,  # type: ignore[arg-type]
-            settings.sizes(n_classes), settings.flow,
-        )  # fmt: skip
         policy = HUB if settings.policy.spread_below else settings.policy
-        solution = solve(problem, policy, callbacks=settings.callbacks)
-        return solution, rows.sizes(solution.n_iter)
+        return solve_in_blocks(
+            blocks, partition, known, n_classes, settings.sizes(n_classes), settings.flow, policy, name,
+            resume=self._resume, callbacks=settings.callbacks,
+        )  # fmt: skip
 
     def compute_confidence(
         self,

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.pool import ROWS_WEIGHT, spread_weight
-from phaselabel.evidence.propagation import carried, harmonic, poisson_odds, spread_votes, with_doubt
+from phaselabel.evidence.propagation import (
+    DAMPING,
+    carried,
+    flow_votes,
+    harmonic,
+    poisson_odds,
+    spread_votes,
+    with_doubt,
+)
 from phaselabel.evidence.row_models import (
     ROWS_FOR_DIRECTIONS,
     Curve,
@@ -33,6 +41,9 @@ MOST_ENTRIES = 2_000_000
 
 #: Entries of the tables of one propagation in all turns; one turn is always used.
 MOST_TURN_ENTRIES = 20_000_000
+
+#: Where one propagation alone costs more than all may, its walks are damped more, but not more than this.
+MOST_DAMPING = 0.03
 
 #: A spread needs a table of vertices times classes; a larger one is not made.
 LARGEST_SPREAD = 60_000_000
@@ -80,6 +91,17 @@ def affordable_walks(n_rows: int, n_classes: int) -> int:
     return max(1, MOST_ENTRIES // (n_rows * n_classes))
 
 
+def asks_flow(n_rows: int, n_classes: int) -> bool:
+    """Whether the flow of the graph alone is asked: in place of a second propagation, which would cost more.
+
+    Examples
+    --------
+    >>> asks_flow(70_000, 10), asks_flow(1_000_000, 20)
+    (False, True)
+    """
+    return n_classes > 1 and affordable_walks(n_rows, n_classes) < 2
+
+
 def affordable_graphs(n_rows: int, n_classes: int) -> int:
     """How many graphs are asked: two propagations on each, as many as can be afforded.
 
@@ -89,6 +111,17 @@ def affordable_graphs(n_rows: int, n_classes: int) -> int:
     (100, 1, 1)
     """
     return -(-affordable_walks(n_rows, n_classes) // 2)
+
+
+def affordable_damping(n_rows: int, n_classes: int) -> float:
+    """How much the walks to the labels are damped: with more rows they are shorter, and sooner followed.
+
+    Examples
+    --------
+    >>> affordable_damping(70_000, 10), affordable_damping(1_000_000, 20)
+    (0.001, 0.02)
+    """
+    return min(MOST_DAMPING, DAMPING * max(1.0, 2 * n_rows * n_classes / MOST_ENTRIES))
 
 
 def affordable_turns(n_rows: int, n_classes: int) -> int:
@@ -210,8 +243,9 @@ def graph_experts(
 ) -> list[Expert]:
     """The experts that ask graphs, as many as can be afforded.
 
-    Two kinds of propagation on every graph, one of them on weights sharpened by shared neighbours; with few
-    labels the graph's own solution; on a graph that is not made from the rows, their opinion carried on it.
+    Two kinds of propagation on every graph, one of them on weights sharpened by shared neighbours; where
+    there is room for one propagation only, the flow of the graph alone; with few labels the graph's own
+    solution; on a graph that is not made from the rows, their opinion carried on it.
 
     Parameters
     ----------
@@ -241,10 +275,13 @@ def graph_experts(
         experts.append(Expert(f"harmonic {name}", "graph", partial(_ask_harmonic, graph, folds)))
         experts.append(Expert(f"poisson {name}", "graph", partial(_ask_poisson, sharp[name])))
     experts = experts[: affordable_walks(n, k)]
+    if asks_flow(n, k) and not spreads:
+        ask = partial(_ask_flow, graphs[usual], folds, sizes)
+        experts.append(Expert(f"flow {usual}", "graph", ask))
     if spreads:
         sharp[usual].kept = any(expert.name == f"poisson {usual}" for expert in experts)
-        ask = partial(_ask_spread, graphs[usual], folds, sizes, sharp[usual])
-        experts.append(Expert(f"spread {usual}", "spread", ask))
+        spread = partial(_ask_spread, graphs[usual], folds, sizes, sharp[usual])
+        experts.append(Expert(f"spread {usual}", "spread", spread))
     if own and rows.experts:
         experts.append(
             Expert(f"carried {usual}", "carried", partial(_ask_carried, graphs[usual], folds, rows))
@@ -253,7 +290,15 @@ def graph_experts(
 
 
 def _ask_harmonic(graph: Graph, folds: Folds, turn: int, rows: NDArray[np.intp] | None) -> Table:
-    return _some(harmonic(graph, folds.shown(turn), folds.n_classes), rows)
+    k = folds.n_classes
+    damping = affordable_damping(len(folds.labels), k)
+    return _some(harmonic(graph, folds.shown(turn), k, damping), rows)
+
+
+def _ask_flow(
+    graph: Graph, folds: Folds, sizes: ClassSizes, turn: int, rows: NDArray[np.intp] | None
+) -> Table:
+    return _some(flow_votes(graph, folds.shown(turn), folds.n_classes, sizes), rows)
 
 
 class _Sharpened:

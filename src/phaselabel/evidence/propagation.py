@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
+from sklearn.utils import gen_batches
 
 from phaselabel._kernels import spread as kernels
 from phaselabel.few_labels.class_sizes import ClassSizes
@@ -16,11 +17,11 @@ from phaselabel.few_labels.conjugate_gradients import (
     squares,
 )
 from phaselabel.few_labels.poisson import bounded
-from phaselabel.few_labels.policy import FIT
+from phaselabel.few_labels.policy import FIT, HUB
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.schedule import FlowSettings
-from phaselabel.flow.star import checked_fidelity
-from phaselabel.flow.vote_shares import votes_on
+from phaselabel.flow.star import State, checked_fidelity
+from phaselabel.flow.vote_shares import LARGEST_TABLE, vote_shares
 from phaselabel.graph import Graph
 
 #: The probability that a walk on the graph is wrong altogether.
@@ -45,15 +46,18 @@ CARRY_STEPS = 15
 FIDELITY = 30.0
 
 
-def harmonic(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
+def harmonic(
+    graph: Graph, labels: NDArray[np.int32], n_classes: int, damping: float = DAMPING
+) -> NDArray[np.float32]:
     """Every row the mean of its neighbours, labelled rows fixed: where a walk first meets a label."""
-    return with_doubt(harmonic_shares(graph, labels, n_classes))
+    return with_doubt(harmonic_shares(graph, labels, n_classes, damping))
 
 
 def harmonic_shares(
     graph: Graph,
     labels: NDArray[np.int32],
     n_classes: int,
+    damping: float = DAMPING,
     *,
     start: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
@@ -69,6 +73,8 @@ def harmonic_shares(
         The labels that are shown, -1 elsewhere.
     n_classes : int
         K.
+    damping : float
+        A walk ends at every step with about this probability.
     start : ndarray of shape (n, K), optional
         The shares for nearly the same labels.
 
@@ -77,30 +83,35 @@ def harmonic_shares(
     ndarray of float32, shape (n, K)
         The shares; they add up to less than 1 where walks are damped before they meet a label.
     """
+    order, csr = graph.layout
+    labels = labels[order]
     n, shown = len(labels), np.flatnonzero(labels >= 0)
-    root = np.sqrt(graph.degrees).astype(np.float32)[:, None]
+    root = np.sqrt(graph.degrees[order]).astype(np.float32)[:, None]
     known = padded(np.zeros((n, n_classes), np.float32))
     known[shown, labels[shown]] = root[shown, 0]
     free, residual = np.ones((n, 1), np.float32), np.empty_like(known)
     free[shown] = 0
-    multiply = product_with(graph)
+    multiply = product_with(csr)
     multiply(known, residual)
     residual *= free
     goal = HARMONIC_GOAL * squares(residual, residual)
     solution = known  # the same table: 0 at the labelled rows while the others are sought
     solution[shown, labels[shown]] = 0
     if start is not None:
-        solution[:, :n_classes] = start * root * free
+        solution[:, :n_classes] = start[order] * root * free
         image = np.empty_like(solution)
         multiply(solution, image)
-        residual += free * (image - np.float32(1 + DAMPING) * solution)
+        residual += free * (image - np.float32(1 + damping) * solution)
         del image
-    system = DampedSystem(multiply, DAMPING, solution, residual, free=free)
+    system = DampedSystem(multiply, damping, solution, residual, free=free)
     conjugate_gradients(system, system.square(), goal, HARMONIC_STEPS)
     found = system.solution
     found[shown, labels[shown]] = root[shown, 0]
     found /= np.where(root > 0, root, 1)
-    return found[:, :n_classes]
+    del system, residual
+    shares = np.empty((n, n_classes), np.float32)
+    shares[order] = found[:, :n_classes]
+    return shares
 
 
 def poisson_odds(u: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -121,7 +132,25 @@ def spread_votes(
     fidelity = checked_fidelity(FIDELITY, labels)
     problem = Problem(graph, labels, n_classes, fidelity, sizes, FlowSettings(), None, made)
     solution = solve(problem, FIT, shares=shares)
-    return with_doubt(votes_on(graph, solution.state, None, n_classes))
+    return votes_of(graph, solution.state, n_classes)
+
+
+def flow_votes(
+    graph: Graph, labels: NDArray[np.int32], n_classes: int, sizes: ClassSizes
+) -> NDArray[np.float32]:
+    """The votes of the flow from the hub, which costs a tenth of a walk where rows are many."""
+    problem = Problem(graph, labels, n_classes, checked_fidelity(FIDELITY, labels), sizes, FlowSettings())
+    return votes_of(graph, solve(problem, HUB).state, n_classes)
+
+
+def votes_of(graph: Graph, state: State, n_classes: int) -> NDArray[np.float32]:
+    """The neighbours' votes on every row, as log-probabilities."""
+    votes, packed = np.empty((graph.n_vertices, n_classes), np.float32), state.packed()
+    edges = graph.normalized
+    for some in gen_batches(graph.n_vertices, max(1, LARGEST_TABLE // n_classes)):
+        ends = edges.indptr[some.start : some.stop + 1]
+        votes[some] = with_doubt(vote_shares(ends, edges.indices, edges.data, packed, n_classes))
+    return votes
 
 
 def carried(graph: Graph, labels: NDArray[np.int32], rows: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel._kernels import spread as kernels
-from phaselabel.graph import Graph
+from phaselabel.graph.graph import Csr
 
 Table = NDArray[np.float32]
 Sums = NDArray[np.floating]
@@ -100,9 +100,9 @@ class DampedSystem:
         kernels.turn(ratio, self._residual, self.direction)
 
 
-def product_with(graph: Graph) -> Callable[[Table, Table], None]:
-    """The function that multiplies a table by ŵ of a graph."""
-    indptr, indices, weights = graph.csr
+def product_with(csr: Csr) -> Callable[[Table, Table], None]:
+    """The function that multiplies a table by ŵ."""
+    indptr, indices, weights = csr
     weights = weights.astype(np.float32, copy=False)
 
     def multiply(table: Table, out: Table) -> None:

@@ -25,13 +25,16 @@ def solve_damped(
     it would take longest to find.
     """
     n_columns, source = source.shape[1], padded(source)
-    root = np.sqrt(graph.degrees)
+    order, csr = graph.layout
+    root = np.sqrt(graph.degrees[order])
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0).astype(np.float32)[:, None]
-    mean = _component_means(graph, source, damping) * root.astype(np.float32)[:, None]
-    source = source * inverse
-    system = DampedSystem(product_with(graph), damping, mean, source - np.float32(damping) * mean)
+    mean = _component_means(graph, source, damping)[order] * root.astype(np.float32)[:, None]
+    source = source[order] * inverse
+    system = DampedSystem(product_with(csr), damping, mean, source - np.float32(damping) * mean)
     conjugate_gradients(system, system.square(), tol**2 * squares(source, source), max_iter)
-    return np.asarray(system.solution[:, :n_columns] * inverse, np.float32)
+    solution = np.empty((len(source), n_columns), np.float32)
+    solution[order] = system.solution[:, :n_columns] * inverse
+    return solution
 
 
 def _component_means(graph: Graph, source: NDArray[np.float32], damping: float) -> NDArray[np.float32]:

@@ -64,7 +64,7 @@ QUICK = Policy(
     splits_pairs=False,
 )
 
-#: Graphs in blocks on a cluster: the flow from the hub, watched.
+#: The flow from the hub, watched: graphs in blocks on a cluster, and an expert where rows are many.
 HUB = Policy("hub", spread_below=0)
 
 #: With evidence the flow starts from what is believed; evidence pins the interface, so nothing is watched.

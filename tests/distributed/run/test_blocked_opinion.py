@@ -93,7 +93,7 @@ def test_given_class_sizes_are_met_in_blocks(threads):
     assert (solution.arm != whole(X, graph, labels, "auto")[0].arm).any(), "sizes must matter here"
 
 
-def test_where_one_walk_is_affordable_nothing_is_sharpened(threads, monkeypatch):
+def test_where_one_walk_is_affordable_the_flow_is_asked_and_nothing_sharpened(threads, monkeypatch):
     X, y = overlapping(1200)
     labels = pl.datasets.sample_labels(y, 20, random_state=3)
     monkeypatch.setattr("phaselabel.evidence.experts.MOST_ENTRIES", 1)
@@ -101,7 +101,12 @@ def test_where_one_walk_is_affordable_nothing_is_sharpened(threads, monkeypatch)
     model = in_blocks(threads, X, labels)
     solution, opinion = whole(X, model.gathered().graph_, labels, "auto")
     assert model.choice_.weights.keys() == opinion.choice.weights.keys()
-    assert [name for name in opinion.choice.weights if name.endswith(" 10")] == ["harmonic 10"]
+    assert [name for name in opinion.choice.weights if name.endswith(" 10")] == ["harmonic 10", "flow 10"]
+    np.testing.assert_allclose(
+        list(model.choice_.weights.values()), list(opinion.choice.weights.values()), atol=2e-3
+    )
+    np.testing.assert_allclose(model.gathered()._believed.graph_logits, opinion.graph_logits, atol=0.02)
+    assert opinion.choice.weights["flow 10"] > 0.1
     np.testing.assert_array_equal(model.transduction_.compute(), solution.arm)
 
 

@@ -1,24 +1,24 @@
 """The rows of one block in, their state sweep by sweep out: the actor that runs on a worker."""
 
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
-from phaselabel._kernels import flow as kernels
 from phaselabel.distributed.build.block_files import block_file
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.opinion_files import PROBABILITIES
 from phaselabel.distributed.run.peer_actor import Address, PeerActor
 from phaselabel.distributed.tasks import use_threads
 from phaselabel.evidence.opinion import start_from
+from phaselabel.evidence.propagation import with_doubt
 from phaselabel.flow.block import Block
 from phaselabel.flow.star import LEAF, State
+from phaselabel.flow.vote_shares import LARGEST_TABLE, vote_shares
 from phaselabel.graph.graph import FITS_CACHE, in_walking_order
-
-#: Entries of a table of votes, at most.
-VOTE_TABLE_SIZE = 10_000_000
 
 #: Changed boundary vertices of one block: their places in the receiver's boundary, and their new states.
 BoundaryUpdate = tuple[NDArray[np.int32], NDArray[np.int64]]
@@ -187,20 +187,27 @@ class BlockActor(PeerActor):
 
     def write_own_shares(self, pattern: str) -> None:
         """Write the share of every row's own class in the vote of its neighbours."""
-        self._receive()
-        indptr, indices, weights = self._block.csr
-        arm, b = self._own["arm"].astype(np.int32), self._block.boundary
-        out = np.zeros(len(arm))
-        step = max(1, VOTE_TABLE_SIZE // self._n_classes)
-        for start in range(0, len(arm), step):
-            rows = slice(start, min(start + step, len(arm)))
-            votes = np.zeros((rows.stop - rows.start, self._n_classes))
-            ends = indptr[b + rows.start : b + rows.stop + 1]
-            kernels.vote_shares(ends, indices, weights, self._block.front, votes)
+        arm, out = self._own["arm"].astype(np.int32), np.zeros(len(self._own))
+        for rows, votes in self._votes():
             out[rows] = votes[np.arange(len(votes)), arm[rows]]
         self._folder.save(pattern.format(self.number), np.where(arm >= 0, out, 0.0)[self._rank])
 
+    def write_votes(self, pattern: str) -> None:
+        """Write the votes of the neighbours of every row, as log-probabilities."""
+        out = np.empty((len(self._own), self._n_classes), np.float32)
+        for rows, votes in self._votes():
+            out[rows] = with_doubt(votes)
+        self._folder.save(pattern.format(self.number), out[self._rank])
+
     # -- inside
+
+    def _votes(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """The votes of the neighbours, some rows at a time."""
+        self._receive()
+        indptr, indices, weights = self._block.csr
+        for rows in gen_batches(len(self._own), max(1, LARGEST_TABLE // self._n_classes)):
+            ends = indptr[self._block.boundary + rows.start : self._block.boundary + rows.stop + 1]
+            yield rows, vote_shares(ends, indices, weights, self._block.front, self._n_classes)
 
     @property
     def _own(self) -> NDArray[np.void]:

@@ -1,5 +1,7 @@
 """A graph in blocks, rows in files and a few labels in; what experts believe of every row, in files, out."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,15 +16,23 @@ from phaselabel.distributed.build.row_cells import points_file
 from phaselabel.distributed.build.row_files import load_rows, stacked
 from phaselabel.distributed.build.sharpening import SHARP
 from phaselabel.distributed.run.actor_group import ActorGroup
+from phaselabel.distributed.run.blocked_solve import FlowInBlocks
 from phaselabel.distributed.run.blocked_system import BlockedSystem
 from phaselabel.distributed.run.one_worker import LocalProblem, as_local, without_tables
 from phaselabel.distributed.run.opinion_files import GIVEN
 from phaselabel.distributed.run.spread_expert import SpreadOnOneWorker
 from phaselabel.distributed.tasks import Tasks
-from phaselabel.evidence.experts import Expert, RowExperts, Survey, affordable_turns, affordable_walks
+from phaselabel.evidence.experts import (
+    Expert,
+    RowExperts,
+    Survey,
+    affordable_damping,
+    affordable_turns,
+    affordable_walks,
+)
 from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.opinion import SIZE_SAMPLE, Opinion, pool_opinion
-from phaselabel.evidence.propagation import DAMPING, HARMONIC_GOAL, HARMONIC_STEPS, STEEPNESS
+from phaselabel.evidence.propagation import HARMONIC_GOAL, HARMONIC_STEPS, STEEPNESS
 from phaselabel.evidence.row_models import Scale, leading_directions
 from phaselabel.few_labels.conjugate_gradients import conjugate_gradients
 from phaselabel.few_labels.poisson import sources
@@ -46,11 +56,14 @@ def opinion_in_blocks(
     problem: LocalProblem,
     graph: str,
     spreader: str | None,
+    flows: Callable[[], AbstractContextManager[ActorGroup]] | None,
+    sweeps_per_round: Any,
 ) -> Opinion:
     """Ask models of the rows and walks on one graph, as a local fit does; write what they believe.
 
     Models are fitted here, on the labelled rows, and applied by the blocks. Walks are conjugate gradients
-    over all blocks. Few labels are spread by one worker, ``spreader``; without it not at all.
+    over all blocks. Few labels are spread by one worker, ``spreader``; without it not at all. Where rows are
+    many, the flow of the graph alone is asked, on actors that ``flows`` opens.
     """
     trusted = problem.fidelity > 0
     known, labels = problem.rows[trusted], problem.arms[trusted]
@@ -70,11 +83,14 @@ def opinion_in_blocks(
         scatter_rows(partition, GIVEN, evidence)
     place = partition.locate(ids_of(tasks, partition, some))
     spread = spreader and SpreadOnOneWorker(tasks, partition, folds, some, problem.sizes, spreader)
-    spreads = [spread.expert(graph)] if spread else []
+    others = [spread.expert(graph)] if spread else []
+    if flows and not spread:
+        flow = FlowInBlocks(flows, partition, folds, *place, problem.sizes, sweeps_per_round)
+        others = [flow.expert(graph)]
 
     def asked() -> Opinion:
         walks = _Walks(actors, partition, folds, *place, graph, affordable_walks(*size))
-        experts = [*walks.experts(), *spreads]
+        experts = [*walks.experts(), *others]
         # The products are small, and threads of BLAS would go on spinning beside the kernels' own.
         with threadpool_limits(1, user_api="blas"):
             rows = RowExperts(X, folds, model, survey)
@@ -136,7 +152,8 @@ class _Walks(BlockedSystem):
     def _harmonic(self, turn: int) -> None:
         labels = self._folds.labels[self._folds.shown_rows(turn)]
         self._actors.call("begin_harmonic", each=self._shown(turn, labels))
-        square = self.sum("first_harmonic", DAMPING)
+        damping = affordable_damping(self._partition.n_rows, self._folds.n_classes)
+        square = self.sum("first_harmonic", damping)
         conjugate_gradients(self, square, HARMONIC_GOAL * square, HARMONIC_STEPS)
         self._actors.call("end_harmonic")
 

@@ -15,5 +15,5 @@ GIVEN = "opinion/given-{:05d}.npy"
 #: Whether a row looks like none of the labelled ones.
 NOVEL = "novel/{:05d}.npy"
 
-#: What a spread from few labels says, as log-probabilities.
-SPREAD = "spread/{:05d}.npy"
+#: What a spread from few labels says, and the flow of the graph alone, as log-probabilities.
+SPREAD, FLOW = "spread/{:05d}.npy", "flow_votes/{:05d}.npy"

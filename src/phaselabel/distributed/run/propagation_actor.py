@@ -18,6 +18,7 @@ from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.one_worker import as_local
 from phaselabel.distributed.run.opinion_files import (
     CONFIDENCE,
+    FLOW,
     GIVEN,
     GRAPH_LOGITS,
     NOVEL,
@@ -245,9 +246,10 @@ class PropagationActor(PeerActor):
         by_graph = np.zeros(shape, np.float32)
         for name, table in self._kept.items():
             by_graph += np.float32(weights[name]) * table
-        for name in weights:
-            if name.startswith("spread") and weights[name] > 0:
-                by_graph += np.float32(weights[name]) * self._folder.load(SPREAD.format(self.number))
+        for name, weight in weights.items():
+            pattern = {"spread": SPREAD, "flow": FLOW}.get(name.split()[0])
+            if pattern and weight > 0:
+                by_graph += np.float32(weight) * self._folder.load(pattern.format(self.number))
         self._kept.clear()
         self._folder.save(GRAPH_LOGITS.format(self.number), by_graph)
         logits = np.zeros(shape, np.float32)
