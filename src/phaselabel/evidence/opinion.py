@@ -284,6 +284,7 @@ def pool_opinion(
             part[e] = weight * float(table[sample].std(axis=1).mean()) if len(sample) else weight
             if sampling[e]:
                 sampled[-1, :, int(sampling[:e].sum())] = table[sample]
+            del table  # or it would stand beside those of the next expert
     # Without a fold: its own weights judge the fold's labels, and what sizes owe to the choice of the labels.
     together, turns = np.zeros((len(judged), n_classes)), []
     for turn in range(folds.n_hidden):

@@ -21,7 +21,7 @@ from phaselabel.few_labels.policy import FIT, HUB
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.star import State, checked_fidelity
-from phaselabel.flow.vote_shares import LARGEST_TABLE, vote_shares
+from phaselabel.flow.vote_shares import vote_shares
 from phaselabel.graph import Graph
 
 #: The probability that a walk on the graph is wrong altogether.
@@ -30,8 +30,8 @@ DOUBT = 0.05
 #: How much a harmonic value is damped at every step, so that the equation has one solution everywhere.
 DAMPING = 1e-3
 
-#: Iterations for harmonic values at the most, and the squared residual at their end, of that at the start.
-HARMONIC_STEPS, HARMONIC_GOAL = 100, 1e-6
+#: Iterations for harmonic values at the most.
+HARMONIC_STEPS = 100
 
 #: How steep the Poisson solution is read: log-odds between two classes far apart.
 STEEPNESS = 2.0
@@ -41,6 +41,9 @@ PERSISTENCE = 0.9
 
 #: Steps of such a walk.
 CARRY_STEPS = 15
+
+#: Entries of a table of votes, in double precision, at a time.
+ENTRIES_AT_ONCE = 1_000_000
 
 #: Trust μ in the labels that are shown, in the graph's own solution.
 FIDELITY = 30.0
@@ -94,7 +97,7 @@ def harmonic_shares(
     multiply = product_with(csr)
     multiply(known, residual)
     residual *= free
-    goal = HARMONIC_GOAL * squares(residual, residual)
+    goal = goal_of(damping) * squares(residual, residual)
     solution = known  # the same table: 0 at the labelled rows while the others are sought
     solution[shown, labels[shown]] = 0
     if start is not None:
@@ -112,6 +115,11 @@ def harmonic_shares(
     shares = np.empty((n, n_classes), np.float32)
     shares[order] = found[:, :n_classes]
     return shares
+
+
+def goal_of(damping: float) -> float:
+    """The squared residual at the end, of that at the start: the error grows by 1/damping, to at most 1."""
+    return damping**2
 
 
 def poisson_odds(u: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -147,7 +155,7 @@ def votes_of(graph: Graph, state: State, n_classes: int) -> NDArray[np.float32]:
     """The neighbours' votes on every row, as log-probabilities."""
     votes, packed = np.empty((graph.n_vertices, n_classes), np.float32), state.packed()
     edges = graph.normalized
-    for some in gen_batches(graph.n_vertices, max(1, LARGEST_TABLE // n_classes)):
+    for some in gen_batches(graph.n_vertices, max(1, ENTRIES_AT_ONCE // n_classes)):
         ends = edges.indptr[some.start : some.stop + 1]
         votes[some] = with_doubt(vote_shares(ends, edges.indices, edges.data, packed, n_classes))
     return votes

@@ -331,7 +331,9 @@ class Forest:
         for some in gen_batches(X.shape[0], max(1, LARGEST_TABLE // max(X.shape[1], 1))):
             rows = X[some].toarray() if sparse.issparse(X) else np.ascontiguousarray(X[some], np.float32)
             kernels.leaf_means(rows, *trees, shares[some])
-        return np.log((FOREST_VOTES * shares + 1 / n_classes) / (FOREST_VOTES + 1))
+        shares *= FOREST_VOTES / (FOREST_VOTES + 1)
+        shares += 1 / (n_classes * (FOREST_VOTES + 1))
+        return np.log(shares, out=shares)
 
 
 @dataclass(frozen=True, eq=False)

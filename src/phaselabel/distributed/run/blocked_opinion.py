@@ -32,7 +32,7 @@ from phaselabel.evidence.experts import (
 )
 from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.opinion import SIZE_SAMPLE, Opinion, pool_opinion
-from phaselabel.evidence.propagation import HARMONIC_GOAL, HARMONIC_STEPS, STEEPNESS
+from phaselabel.evidence.propagation import HARMONIC_STEPS, STEEPNESS, goal_of
 from phaselabel.evidence.row_models import Scale, leading_directions
 from phaselabel.few_labels.conjugate_gradients import conjugate_gradients
 from phaselabel.few_labels.poisson import sources
@@ -154,7 +154,7 @@ class _Walks(BlockedSystem):
         self._actors.call("begin_harmonic", each=self._shown(turn, labels))
         damping = affordable_damping(self._partition.n_rows, self._folds.n_classes)
         square = self.sum("first_harmonic", damping)
-        conjugate_gradients(self, square, HARMONIC_GOAL * square, HARMONIC_STEPS)
+        conjugate_gradients(self, square, goal_of(damping) * square, HARMONIC_STEPS)
         self._actors.call("end_harmonic")
 
     def _poisson(self, turn: int) -> None:
