@@ -176,6 +176,7 @@ class Job:
                 "command line)."
             )
         self._tasks, self._resume = Tasks(client, progress), resume
+        self._lost: set[str] = set()  # addresses of workers
 
     def run(
         self,
@@ -227,7 +228,7 @@ class Job:
                 flows = partial(self._actors, graph, n_classes) if asks_flow(X.shape[0], n_classes) else None
                 opinion = opinion_in_blocks(
                     self._tasks, graph.partition, actors, problem, str(settings.n_neighbors), spreader,
-                    flows, settings.sweeps_per_round,
+                    flows,
                 )  # fmt: skip
             settings = replace(settings, policy=EVIDENCE)
             if spreader is None and is_spread(X.shape[0], n_labels, n_classes):
@@ -240,7 +241,7 @@ class Job:
             blocks = RemoteRows(actors, settings.sweeps_per_round, None if opinion is None else opinion.voice)
             solution, sizes = self._solve(blocks, graph.partition, known, n_classes, settings, "flow")
         return Outcome(
-            graph, solution, sizes, blocks.rounds, blocks.sweeps_per_round, actors.losses, remarks,
+            graph, solution, sizes, blocks.rounds, blocks.sweeps_per_round, len(self._lost), remarks,
             n_neighbors=_chosen(None, settings), opinion=opinion, far=far,
         )  # fmt: skip
 
@@ -347,6 +348,7 @@ class Job:
         try:
             yield actors
         finally:
+            self._lost |= actors.lost
             actors.release()
 
     def _known_labels(
@@ -393,6 +395,7 @@ class Job:
             return
         if outcome.in_blocks:
             calibration = self._calibrate_in_blocks(outcome, states, rows, arms, n_classes, settings)
+            outcome.losses = len(self._lost)
         else:
             worker = self._worker_for(outcome.graph, n_classes, replace(settings, in_blocks=False))
             assert worker is not None
@@ -425,7 +428,6 @@ class Job:
             second, _ = self._solve(blocks, partition, shown, n_classes, silent, "second")
             second_states = state_pattern("second", second.n_iter)
             actors.call_in_turn(("load_state", second_states), ("write_own_shares", HIDDEN_SHARES))
-            outcome.losses += actors.losses
         arm, share = self._at_labels(known.only(hidden), second_states, HIDDEN_SHARES)
         reached = arm >= 0
         return calibrate(share[reached], (arm == arms[hidden])[reached])

@@ -1,5 +1,7 @@
 """Evidence in blocks: the same opinion, and the same labels, as on the whole graph."""
 
+import os
+import signal
 import warnings
 
 import dask.array as da
@@ -8,7 +10,9 @@ import pytest
 from dask.distributed import Client, LocalCluster
 
 import phaselabel as pl
-from clusters import overlapping
+from clusters import cluster_of, overlapping
+from phaselabel.distributed import job
+from phaselabel.distributed.run import blocked_opinion, blocked_solve
 from phaselabel.evidence.believing import believe
 from phaselabel.few_labels.class_sizes import class_sizes
 from phaselabel.few_labels.policy import EVIDENCE
@@ -108,6 +112,42 @@ def test_where_one_walk_is_affordable_the_flow_is_asked_and_nothing_sharpened(th
     np.testing.assert_allclose(model.gathered()._believed.graph_logits, opinion.graph_logits, atol=0.02)
     assert opinion.choice.weights["flow 10"] > 0.1
     np.testing.assert_array_equal(model.transduction_.compute(), solution.arm)
+
+
+STEPS = {
+    "the flow is asked": (blocked_solve, "solve_in_blocks"),
+    "a walk is asked": (blocked_opinion._Walks, "_harmonic"),
+    "far rows are looked for": (job, "far_rows_in_blocks"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_worker_may_be_lost_while(step, monkeypatch):
+    X, y = overlapping(1200)
+    labels = pl.datasets.sample_labels(y, 20, random_state=3)
+    monkeypatch.setattr("phaselabel.evidence.experts.MOST_ENTRIES", 1)
+    owner, name = STEPS[step]
+    take, calls, victims = getattr(owner, name), [], []
+
+    def killing(*given, **options):
+        calls.append(name)
+        if victims and calls.count(name) == n_calls + min(2, n_calls):
+            os.kill(victims.pop(), signal.SIGKILL)
+        return take(*given, **options)
+
+    monkeypatch.setattr(owner, name, killing)
+    with cluster_of(2) as cluster, Client(cluster) as client:
+        expected = in_blocks(client, X, labels)
+        labelled, n_calls = expected.transduction_.compute(), len(calls)
+        victims.append(client.run(os.getpid).popitem()[1])
+        model = in_blocks(client, X, labels)
+        assert not victims
+        assert model._fitted.outcome.losses == 1
+        np.testing.assert_array_equal(model.transduction_.compute(), labelled)
+        assert model.novel_.shape == expected.novel_.shape
+    assert model.choice_.weights == pytest.approx(expected.choice_.weights, abs=1e-4)
+    if step == "the flow is asked":
+        assert len(calls) == 2 * n_calls, "what was asked is not asked again"
 
 
 def test_given_probabilities_in_blocks(threads):

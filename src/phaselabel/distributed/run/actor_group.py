@@ -83,8 +83,7 @@ class ActorGroup:
         self._futures: dict[int, Future[Any]] = {}
         self._actors: dict[int, Any] = {}
         self._addresses: dict[int, str] = {}
-        self._dead: set[str] = set()
-        self.losses = 0
+        self.lost: set[str] = set()  # addresses of workers
         try:
             self._submit(range(n_blocks))
         except WorkerLost:
@@ -136,8 +135,7 @@ class ActorGroup:
             gone = {self._addresses[number] for number in missing} - self._live_workers()
             gone |= {self._addresses[number] for number in silent}
             lost = sorted(silent | missing)
-            self.losses += len(gone - self._dead)
-            self._dead |= gone
+            self.lost |= gone
             log.warning(
                 "Lost %s with blocks %s of %d; they are made again on other workers.",
                 ", ".join(sorted(gone)) or "a worker", ", ".join(map(str, lost)), len(self._addresses),
@@ -202,7 +200,7 @@ class ActorGroup:
                 raise WorkerLost(str(error)) from error
 
     def _live_workers(self) -> set[str]:
-        live = set(self.client.scheduler_info(n_workers=-1)["workers"]) - self._dead
+        live = set(self.client.scheduler_info(n_workers=-1)["workers"]) - self.lost
         # Where all allowed workers are gone, the others are used.
         return live & set(self._allowed) or live if self._allowed else live
 

@@ -57,7 +57,6 @@ def opinion_in_blocks(
     graph: str,
     spreader: str | None,
     flows: Callable[[], AbstractContextManager[ActorGroup]] | None,
-    sweeps_per_round: Any,
 ) -> Opinion:
     """Ask models of the rows and walks on one graph, as a local fit does; write what they believe.
 
@@ -85,7 +84,7 @@ def opinion_in_blocks(
     spread = spreader and SpreadOnOneWorker(tasks, partition, folds, some, problem.sizes, spreader)
     others = [spread.expert(graph)] if spread else []
     if flows and not spread:
-        flow = FlowInBlocks(flows, partition, folds, *place, problem.sizes, sweeps_per_round)
+        flow = FlowInBlocks(flows, partition, folds, *place, problem.sizes)
         others = [flow.expert(graph)]
 
     def asked() -> Opinion:

@@ -70,8 +70,6 @@ class FlowInBlocks:
         Where these rows are.
     sizes : ClassSizes
         What is known of the classes' sizes.
-    sweeps_per_round : int or "auto"
-        The number of sweeps from one exchange to the next.
     """
 
     def __init__(
@@ -82,11 +80,9 @@ class FlowInBlocks:
         blocks: NDArray[np.int64],
         positions: NDArray[np.int64],
         sizes: ClassSizes,
-        sweeps_per_round: Any,
     ) -> None:
         self._actors, self._partition, self._folds = actors, partition, folds
-        self._blocks, self._positions = blocks, positions
-        self._sizes, self._sweeps_per_round = sizes, sweeps_per_round
+        self._blocks, self._positions, self._sizes = blocks, positions, sizes
         self._said: dict[int, Table] = {}
 
     def expert(self, graph: str) -> Expert:
@@ -107,7 +103,7 @@ class FlowInBlocks:
         )  # fmt: skip
         name = f"asked-{turn}"
         with self._actors() as actors:
-            blocks = RemoteRows(actors, self._sweeps_per_round)
+            blocks = RemoteRows(actors, 1)  # weights of experts should not depend on what an exchange takes
             solution, _ = solve_in_blocks(blocks, partition, known, k, self._sizes, FlowSettings(), HUB, name)
             states = state_pattern(name, solution.n_iter)
             actors.call_in_turn(("load_state", states), ("write_votes", FLOW))

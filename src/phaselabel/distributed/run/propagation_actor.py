@@ -69,6 +69,12 @@ class PropagationActor(PeerActor):
         self._part = np.zeros(self._n, np.int64)
         self._kept: dict[str, NDArray[np.float32]] = {}
 
+    def connect(self, addresses: dict[int, Address]) -> None:
+        """Set the addresses of the other blocks; of which one may be new: rounds are counted anew."""
+        super().connect(addresses)
+        self._published.clear()
+        self._round = 0
+
     def _load(self, prefix: str) -> None:
         names = ("indptr", "indices", "weights", "degrees")
         arrays = [self._folder.load(block_file(self.number, prefix + name)) for name in names]
