@@ -35,7 +35,7 @@ def test_an_equation_is_solved_once_for_the_poisson_expert_and_the_spread(monkey
     np.testing.assert_array_equal(said[2], alone)
 
 
-def test_where_rows_are_many_the_flow_is_asked_in_place_of_a_second_walk(monkeypatch):
+def test_the_flow_is_asked_where_labels_are_not_few(monkeypatch):
     X, y = (part[:400] for part in load_digits(return_X_y=True))
     graph = pl.similarity_graph(pl.nearest_neighbors(X, 10))
     sizes = class_sizes("estimate", range(10))

@@ -44,7 +44,7 @@ from phaselabel.distributed.run.propagation_actor import PropagationActor
 from phaselabel.distributed.run.remote_rows import RemoteRows, Round
 from phaselabel.distributed.run.spread_expert import is_spread
 from phaselabel.distributed.tasks import Progress, Tasks
-from phaselabel.evidence.experts import affordable_walks, asks_flow
+from phaselabel.evidence.experts import affordable_walks
 from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes, class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, FIT, HUB, Policy
@@ -225,7 +225,7 @@ class Job:
             n_labels = int(np.count_nonzero(problem.fidelity))
             with self._actors(graph, n_classes, PropagationActor) as actors:
                 spreader = self._spreader(graph, n_classes, n_labels)
-                flows = partial(self._actors, graph, n_classes) if asks_flow(X.shape[0], n_classes) else None
+                flows = partial(self._actors, graph, n_classes)
                 opinion = opinion_in_blocks(
                     self._tasks, graph.partition, actors, problem, str(settings.n_neighbors), spreader,
                     flows,

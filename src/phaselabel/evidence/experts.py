@@ -91,17 +91,6 @@ def affordable_walks(n_rows: int, n_classes: int) -> int:
     return max(1, MOST_ENTRIES // (n_rows * n_classes))
 
 
-def asks_flow(n_rows: int, n_classes: int) -> bool:
-    """Whether the flow of the graph alone is asked: in place of a second propagation, which would cost more.
-
-    Examples
-    --------
-    >>> asks_flow(70_000, 10), asks_flow(1_000_000, 20)
-    (False, True)
-    """
-    return n_classes > 1 and affordable_walks(n_rows, n_classes) < 2
-
-
 def affordable_graphs(n_rows: int, n_classes: int) -> int:
     """How many graphs are asked: two propagations on each, as many as can be afforded.
 
@@ -243,9 +232,9 @@ def graph_experts(
 ) -> list[Expert]:
     """The experts that ask graphs, as many as can be afforded.
 
-    Two kinds of propagation on every graph, one of them on weights sharpened by shared neighbours; where
-    there is room for one propagation only, the flow of the graph alone; with few labels the graph's own
-    solution; on a graph that is not made from the rows, their opinion carried on it.
+    Two kinds of propagation on every graph, one of them on weights sharpened by shared neighbours; the flow
+    of the graph alone, with few labels after a spread; on a graph that is not made from the rows, their
+    opinion carried on it.
 
     Parameters
     ----------
@@ -275,13 +264,13 @@ def graph_experts(
         experts.append(Expert(f"harmonic {name}", "graph", partial(_ask_harmonic, graph, folds)))
         experts.append(Expert(f"poisson {name}", "graph", partial(_ask_poisson, sharp[name])))
     experts = experts[: affordable_walks(n, k)]
-    if asks_flow(n, k) and not spreads:
-        ask = partial(_ask_flow, graphs[usual], folds, sizes)
-        experts.append(Expert(f"flow {usual}", "graph", ask))
     if spreads:
         sharp[usual].kept = any(expert.name == f"poisson {usual}" for expert in experts)
         spread = partial(_ask_spread, graphs[usual], folds, sizes, sharp[usual])
         experts.append(Expert(f"spread {usual}", "spread", spread))
+    elif k > 1:
+        flow = partial(_ask_flow, graphs[usual], folds, sizes)
+        experts.append(Expert(f"flow {usual}", "graph", flow))
     if own and rows.experts:
         experts.append(
             Expert(f"carried {usual}", "carried", partial(_ask_carried, graphs[usual], folds, rows))

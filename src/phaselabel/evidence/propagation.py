@@ -146,7 +146,7 @@ def spread_votes(
 def flow_votes(
     graph: Graph, labels: NDArray[np.int32], n_classes: int, sizes: ClassSizes
 ) -> NDArray[np.float32]:
-    """The votes of the flow from the hub, which costs a tenth of a walk where rows are many."""
+    """The votes of the flow from the hub."""
     problem = Problem(graph, labels, n_classes, checked_fidelity(FIDELITY, labels), sizes, FlowSettings())
     return votes_of(graph, solve(problem, HUB).state, n_classes)
 

@@ -64,7 +64,7 @@ QUICK = Policy(
     splits_pairs=False,
 )
 
-#: The flow from the hub, watched: graphs in blocks on a cluster, and an expert where rows are many.
+#: The flow from the hub, watched: graphs in blocks on a cluster, and an expert beside others.
 HUB = Policy("hub", spread_below=0)
 
 #: With evidence the flow starts from what is believed; evidence pins the interface, so nothing is watched.

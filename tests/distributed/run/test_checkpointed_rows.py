@@ -83,7 +83,7 @@ def test_looks_are_events_of_the_scheduler_and_tasks_in_its_stream(client, probl
         solution = minimize(graph, labels, client)
         last = client.run_on_scheduler(_last_action)  # others of these events can't be sent
         solution.arm.compute()  # after the tasks of the sweeps
-    shown = [task["key"] for task in stream.data if task["key"].startswith("phaselabel-sweep")]
+    shown = [task["key"] for task in stream.data if str(task["key"]).startswith("phaselabel-sweep")]
     assert {int(key.split("-")[-1]) for key in shown} >= set(solution.energy["sweep"].tolist())
     assert last == "phaselabel flow"
     events = [event for _, event in client.get_events(EVENTS)[before:]]

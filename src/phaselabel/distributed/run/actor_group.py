@@ -109,7 +109,7 @@ class ActorGroup:
                 if monotonic() > tell_at:
                     tell_at += SLOW_SECONDS
                     log.info("Waiting for %r of %s.", method, self._named(unfinished))
-        except (OSError, RuntimeError, KeyError) as error:
+        except (OSError, RuntimeError, KeyError, ValueError) as error:
             if not self._unresponsive():
                 raise
             self._interrupt(calls)
@@ -194,7 +194,7 @@ class ActorGroup:
                 if self._addresses[number] not in self._live_workers():
                     raise WorkerLost(f"{self._addresses[number]} is gone.") from None
                 stall.wait([self._addresses[number]])
-            except (RuntimeError, OSError, KilledWorker) as error:
+            except (RuntimeError, OSError, ValueError, KilledWorker) as error:
                 if self._addresses[number] in self._live_workers():
                     raise
                 raise WorkerLost(str(error)) from error

@@ -56,13 +56,13 @@ def opinion_in_blocks(
     problem: LocalProblem,
     graph: str,
     spreader: str | None,
-    flows: Callable[[], AbstractContextManager[ActorGroup]] | None,
+    flows: Callable[[], AbstractContextManager[ActorGroup]],
 ) -> Opinion:
     """Ask models of the rows and walks on one graph, as a local fit does; write what they believe.
 
     Models are fitted here, on the labelled rows, and applied by the blocks. Walks are conjugate gradients
-    over all blocks. Few labels are spread by one worker, ``spreader``; without it not at all. Where rows are
-    many, the flow of the graph alone is asked, on actors that ``flows`` opens.
+    over all blocks. Few labels are spread by one worker, ``spreader``; otherwise the flow of the graph alone
+    is asked, on actors that ``flows`` opens.
     """
     trusted = problem.fidelity > 0
     known, labels = problem.rows[trusted], problem.arms[trusted]
@@ -83,9 +83,8 @@ def opinion_in_blocks(
     place = partition.locate(ids_of(tasks, partition, some))
     spread = spreader and SpreadOnOneWorker(tasks, partition, folds, some, problem.sizes, spreader)
     others = [spread.expert(graph)] if spread else []
-    if flows and not spread:
-        flow = FlowInBlocks(flows, partition, folds, *place, problem.sizes)
-        others = [flow.expert(graph)]
+    if not spread and problem.n_classes > 1:
+        others = [FlowInBlocks(flows, partition, folds, *place, problem.sizes).expert(graph)]
 
     def asked() -> Opinion:
         walks = _Walks(actors, partition, folds, *place, graph, affordable_walks(*size))
