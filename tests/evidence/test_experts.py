@@ -36,10 +36,10 @@ def test_an_equation_is_solved_once_for_the_poisson_expert_and_the_spread(monkey
 
 
 def test_the_flow_is_asked_where_labels_are_not_few(monkeypatch):
-    X, y = (part[:400] for part in load_digits(return_X_y=True))
+    X, y = load_digits(return_X_y=True)
     graph = pl.similarity_graph(pl.nearest_neighbors(X, 10))
     sizes = class_sizes("estimate", range(10))
-    monkeypatch.setattr(experts, "MOST_ENTRIES", 4000)
+    monkeypatch.setattr(experts, "MOST_ENTRIES", 20_000)
 
     def names(per_class):
         folds = Folds.of(sample_labels(y, per_class, random_state=0).astype(np.int32), 10)
@@ -47,8 +47,8 @@ def test_the_flow_is_asked_where_labels_are_not_few(monkeypatch):
         asked = experts.graph_experts({"10": graph}, folds, rows, sizes, usual="10")
         return [expert.name for expert in asked], asked, folds
 
-    assert names(2)[0] == ["harmonic 10", "spread 10"]
-    found, asked, folds = names(20)
+    assert names(50)[0] == ["harmonic 10", "spread 10"]
+    found, asked, folds = names(51)
     assert found == ["harmonic 10", "flow 10"]
     shown = folds.shown(0)
     solution = pl.minimize(graph, shown, epsilon=1.0)

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from phaselabel.evidence.folds import Folds, class_weights
+from phaselabel.few_labels.policy import FIT
 
 #: The prior weight of the models of the rows together.
 ROWS_WEIGHT = 1.3
@@ -22,9 +23,6 @@ GRAPH_WEIGHT = 0.5
 
 #: The prior weight of the spread with one label per class; it falls with the square of their number.
 SPREAD_WEIGHT = 2.0
-
-#: Below this prior weight the spread costs more than it adds.
-LEAST_SPREAD_WEIGHT = 0.05
 
 #: The prior weight of the rows' opinion carried along a graph of its own.
 CARRIED_WEIGHT = 0.5
@@ -47,15 +45,15 @@ Table = NDArray[np.floating[Any]]
 
 
 def spread_weight(labels_per_class: float) -> float:
-    """The prior weight of the spread; 0 where it would be small.
+    """The prior weight of the spread; 0 where a fit to the graph alone spreads no labels.
 
     Examples
     --------
-    >>> spread_weight(1), spread_weight(2), spread_weight(20)
-    (2.0, 0.5, 0.0)
+    >>> spread_weight(1), spread_weight(2), spread_weight(20), spread_weight(51)
+    (2.0, 0.5, 0.005, 0.0)
     """
-    weight = SPREAD_WEIGHT / max(labels_per_class, 1) ** 2
-    return weight if weight >= LEAST_SPREAD_WEIGHT else 0.0
+    few = labels_per_class <= FIT.spread_below
+    return SPREAD_WEIGHT / max(labels_per_class, 1) ** 2 if few else 0.0
 
 
 def prior_weights(kinds: list[str], labels_per_class: float) -> NDArray[np.float64]:

@@ -52,7 +52,7 @@ def whole(X, graph, labels, evidence, sizes="estimate"):
 @pytest.mark.parametrize(
     ("threads", "data", "per_class"),
     [
-        (2, "digits", 2), (2, "gaussians", 1), (2, "gaussians", 50), (2, "apart", 20),
+        (2, "digits", 2), (2, "gaussians", 1), (2, "gaussians", 50), (2, "apart", 60),
         (4, "digits", 1), (4, "gaussians", 5),
     ],
     indirect=["threads"],
@@ -99,7 +99,7 @@ def test_given_class_sizes_are_met_in_blocks(threads):
 
 def test_where_one_walk_is_affordable_the_flow_is_asked_and_nothing_sharpened(threads, monkeypatch):
     X, y = overlapping(1200)
-    labels = pl.datasets.sample_labels(y, 20, random_state=3)
+    labels = pl.datasets.sample_labels(y, 60, random_state=3)
     monkeypatch.setattr("phaselabel.evidence.experts.MOST_ENTRIES", 1)
     monkeypatch.setattr("phaselabel.distributed.job.sharpen_blocks", None)  # a call would fail
     model = in_blocks(threads, X, labels)
@@ -110,7 +110,7 @@ def test_where_one_walk_is_affordable_the_flow_is_asked_and_nothing_sharpened(th
         list(model.choice_.weights.values()), list(opinion.choice.weights.values()), atol=2e-3
     )
     np.testing.assert_allclose(model.gathered()._believed.graph_logits, opinion.graph_logits, atol=0.02)
-    assert opinion.choice.weights["flow 10"] > 0.1
+    assert opinion.choice.weights["flow 10"] > 0
     np.testing.assert_array_equal(model.transduction_.compute(), solution.arm)
 
 
@@ -124,7 +124,7 @@ STEPS = {
 @pytest.mark.parametrize("step", STEPS)
 def test_a_worker_may_be_lost_while(step, monkeypatch):
     X, y = overlapping(1200)
-    labels = pl.datasets.sample_labels(y, 20, random_state=3)
+    labels = pl.datasets.sample_labels(y, 60, random_state=3)
     monkeypatch.setattr("phaselabel.evidence.experts.MOST_ENTRIES", 1)
     owner, name = STEPS[step]
     take, calls, victims = getattr(owner, name), [], []
