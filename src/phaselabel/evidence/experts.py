@@ -91,6 +91,11 @@ def affordable_walks(n_rows: int, n_classes: int) -> int:
     return max(1, MOST_ENTRIES // (n_rows * n_classes))
 
 
+def asks_flow(folds: Folds) -> bool:
+    """Whether the flow of the graph alone is an expert where labels are not spread: it must be judged."""
+    return folds.n_hidden > 0 and folds.n_classes > 1
+
+
 def affordable_graphs(n_rows: int, n_classes: int) -> int:
     """How many graphs are asked: two propagations on each, as many as can be afforded.
 
@@ -268,7 +273,7 @@ def graph_experts(
         sharp[usual].kept = any(expert.name == f"poisson {usual}" for expert in experts)
         spread = partial(_ask_spread, graphs[usual], folds, sizes, sharp[usual])
         experts.append(Expert(f"spread {usual}", "spread", spread))
-    elif k > 1:
+    elif asks_flow(folds):
         flow = partial(_ask_flow, graphs[usual], folds, sizes)
         experts.append(Expert(f"flow {usual}", "graph", flow))
     if own and rows.experts:

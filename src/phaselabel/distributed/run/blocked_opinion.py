@@ -29,6 +29,7 @@ from phaselabel.evidence.experts import (
     affordable_damping,
     affordable_turns,
     affordable_walks,
+    asks_flow,
 )
 from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.opinion import SIZE_SAMPLE, Opinion, pool_opinion
@@ -83,7 +84,7 @@ def opinion_in_blocks(
     place = partition.locate(ids_of(tasks, partition, some))
     spread = spreader and SpreadOnOneWorker(tasks, partition, folds, some, problem.sizes, spreader)
     others = [spread.expert(graph)] if spread else []
-    if not spread and problem.n_classes > 1:
+    if not spread and asks_flow(folds):
         others = [FlowInBlocks(flows, partition, folds, *place, problem.sizes).expert(graph)]
 
     def asked() -> Opinion:
