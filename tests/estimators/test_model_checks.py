@@ -10,7 +10,8 @@ from scipy import sparse
 
 import phaselabel as pl
 from phaselabel.estimators.model_checks import check_model
-from phaselabel.evidence.row_models import Curve, Forest, Linear, Scale
+from phaselabel.evidence.forest import Forest
+from phaselabel.evidence.row_models import Curve, Linear, Scale
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from phaselabel.evidence.folds import class_weights
+from phaselabel.evidence.forest import Forest
 from phaselabel.evidence.row_models import (
-    FOREST_VOTES,
     PENALTY,
     Curve,
-    Forest,
     Linear,
     Scale,
     leading_directions,
@@ -22,24 +19,6 @@ from phaselabel.evidence.row_models import (
 def rows(digits):
     X, y = digits
     return Scale.of(X)(X), y
-
-
-@pytest.mark.parametrize("extra", [False, True])
-def test_a_forest_of_arrays_says_what_the_forest_says(rows, extra):
-    X, y = rows
-    ours = Forest.fit(X[:100], y[:100], 10, 50, extra=extra)
-    kind = ExtraTreesClassifier if extra else RandomForestClassifier
-    model = kind(50, class_weight="balanced", random_state=0).fit(X[:100], y[:100])
-    expected = np.log((FOREST_VOTES * model.predict_proba(X) + 0.1) / (FOREST_VOTES + 1))
-    np.testing.assert_allclose(ours.log_probabilities(X), expected, atol=1e-5)
-    np.testing.assert_allclose(ours.log_probabilities(sparse.csr_array(X)), expected, atol=1e-5)
-
-
-def test_joined_forests_say_what_their_trees_say_on_average(rows):
-    X, y = rows
-    two = [Forest.fit(X[some], y[some], 10, 8, seed=some.start) for some in (slice(0, 100), slice(50, 150))]
-    shares = [np.exp(forest.log_probabilities(X)) for forest in two]
-    np.testing.assert_allclose(np.exp(Forest.joined(two).log_probabilities(X)), np.mean(shares, 0), atol=1e-5)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])

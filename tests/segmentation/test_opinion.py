@@ -134,7 +134,7 @@ def test_grain_is_the_share_of_touching_pairs_that_differ():
 
 
 def test_trees_grown_with_marks_held_back_join_the_last_ones(monkeypatch):
-    from phaselabel.evidence.row_models import Forest
+    from phaselabel.evidence.forest import Forest
 
     grown = []
     fit = Forest.fit

@@ -1,5 +1,6 @@
 """Slow, obvious twins of the kernels: loops over Python numbers, written from the paper."""
 
+import itertools
 import math
 
 import numpy as np
@@ -186,3 +187,60 @@ def binary_steps(w, u, labels, epsilon, fidelity, steps):
                     c[i], holds = 2 * needed, False
         u = new
     return u
+
+
+def random_numbers(seed):
+    """splitmix64, as numbers in [0, 1)."""
+    mask, state = 2**64 - 1, int(seed)
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        yield ((z ^ (z >> 31)) >> 11) / 2**53
+
+
+def gini(weights, classes, n_classes):
+    """Gini's impurity of some rows, times their weight."""
+    shares = [sum(w for w, c in zip(weights, classes) if c == k) for k in range(n_classes)]
+    return sum(shares) - sum(share**2 for share in shares) / sum(shares) if sum(shares) else 0.0
+
+
+def tree(rows, classes, weights, n_classes, seed, n_tried, extra):
+    """A tree, level by level: column, threshold, left and right child, and the share of every class."""
+    draw, n, columns = random_numbers(seed), len(rows), list(range(len(rows[0])))
+    drawn = dict(enumerate(weights))
+    if not extra:
+        drawn, bounds = {}, np.cumsum(weights)
+        for _ in range(n):
+            goal = next(draw) * bounds[-1]
+            row = next(i for i, bound in enumerate(bounds) if bound > goal)
+            drawn[row] = drawn.get(row, 0) + 1
+    waiting, nodes = [sorted(drawn)], []
+    for members in waiting:
+        shares = [sum(drawn[i] for i in members if classes[i] == k) for k in range(n_classes)]
+        node = {"column": 0, "threshold": 0.0, "left": -1, "right": -1,
+                "shares": [share / sum(shares) for share in shares]}  # fmt: skip
+        nodes.append(node)
+        best, tried = None, 0
+        while max(shares) < sum(shares) and tried < len(columns) and (tried < n_tried or best is None):
+            other = tried + int(next(draw) * (len(columns) - tried))
+            columns[tried], columns[other] = columns[other], columns[tried]
+            values = sorted({float(rows[i][columns[tried]]) for i in members})
+            cuts = [(low + high) / 2 for low, high in itertools.pairwise(values)]
+            if extra and cuts:
+                cuts = [values[0] + next(draw) * (values[-1] - values[0])]
+            for cut in cuts:
+                sides = [
+                    [i for i in members if (rows[i][columns[tried]] <= cut) == side] for side in (True, False)
+                ]
+                impure = sum(gini([drawn[i] for i in s], [classes[i] for i in s], n_classes) for s in sides)
+                score = sum(shares) - impure
+                if best is None or score > best[0] * (1 + 1e-9):
+                    best = score, columns[tried], cut, sides
+            tried += 1
+        if best:
+            _, node["column"], node["threshold"], sides = best
+            node["left"], node["right"] = len(waiting), len(waiting) + 1
+            waiting.extend(sides)
+    return nodes

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from phaselabel.assess.calibration import Calibration
 from phaselabel.counts import is_whole
+from phaselabel.evidence.forest import Forest
 from phaselabel.evidence.opinion import Choice, Opinion
-from phaselabel.evidence.row_models import Curve, Forest, Linear, Scale
+from phaselabel.evidence.row_models import Curve, Linear, Scale
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.star import checked_state
 from phaselabel.graph import Graph

@@ -7,9 +7,10 @@ from typing import Any
 import phaselabel
 from phaselabel.assess.calibration import Calibration
 from phaselabel.estimators.model_checks import check_model
+from phaselabel.evidence.forest import Forest
 from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.evidence.pool import Figures
-from phaselabel.evidence.row_models import Curve, Forest, Linear, Scale
+from phaselabel.evidence.row_models import Curve, Linear, Scale
 from phaselabel.flow.energy import Energy
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.schedule import Geometric

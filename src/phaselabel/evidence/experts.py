@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaselabel.evidence.folds import Folds
+from phaselabel.evidence.forest import Forest, affordable_trees
 from phaselabel.evidence.pool import ROWS_WEIGHT, spread_weight
 from phaselabel.evidence.propagation import (
     DAMPING,
@@ -23,13 +24,11 @@ from phaselabel.evidence.propagation import (
 from phaselabel.evidence.row_models import (
     ROWS_FOR_DIRECTIONS,
     Curve,
-    Forest,
     Linear,
     Scale,
     Shares,
     landmarks_for,
     leading_directions,
-    trees_per_turn,
 )
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.few_labels.poisson import poisson
@@ -49,7 +48,7 @@ MOST_DAMPING = 0.03
 LARGEST_SPREAD = 60_000_000
 
 Table = NDArray[np.float32]
-Fit = Callable[[Any, NDArray[np.integer[Any]], int, int], Any]  # rows, classes, K and turn to a model
+Fit = Callable[[Any, NDArray[np.integer[Any]], int], Any]  # rows, classes and K to a model
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +170,13 @@ class RowExperts:
                 directions = leading_directions(self._rows(some))
             else:
                 directions = survey.directions
-            n_trees, landmarks = trees_per_turn(n_rows, len(folds.turns)), landmarks_for(n_rows)
+            landmarks = landmarks_for(n_rows)
+            n_trees = affordable_trees(n_rows, len(folds.known), len(folds.turns))
             self._fits = {
-                "linear": lambda X, y, k, turn: Linear.fit(X, y, k),
-                "curve": lambda X, y, k, turn: Curve.fit(X, y, k, directions, landmarks),
-                "forest": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn),
-                "extra trees": lambda X, y, k, turn: Forest.fit(X, y, k, n_trees, seed=turn, extra=True),
+                "linear": Linear.fit,
+                "curve": partial(Curve.fit, directions=directions, most=landmarks),
+                "forest": partial(Forest.fit, n_trees=n_trees),
+                "extra trees": partial(Forest.fit, n_trees=n_trees, extra=True),
             }
 
     @property
@@ -193,7 +193,7 @@ class RowExperts:
 
     def _ask(self, name: str, fit: Fit, turn: int, rows: NDArray[np.intp] | None) -> Table:
         if (name, turn) not in self._fitted:
-            self._fitted[name, turn] = self._fit(name, fit, turn)
+            self._fitted[name, turn] = self._fit(fit, turn)
         said = self._fitted[name, turn].log_probabilities(self._rows(slice(None) if rows is None else rows))
         return np.asarray(said, np.float32)
 
@@ -202,15 +202,11 @@ class RowExperts:
         rows = self._X[some]
         return rows if self._as_given or self.scale is None else self.scale(rows)
 
-    def _fit(self, name: str, fit: Fit, turn: int) -> Any:
+    def _fit(self, fit: Fit, turn: int) -> Any:
         known, labels = self._folds.shown_rows(turn), self._folds.labels
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few labels, few iterations: hidden labels judge the model
-            model = fit(self._rows(known), labels[known], self._folds.n_classes, turn)
-        if isinstance(model, Forest) and turn == self._folds.n_hidden:
-            earlier = [self._fitted[name, other] for other in range(turn) if (name, other) in self._fitted]
-            return Forest.joined([*earlier, model])
-        return model
+            return fit(self._rows(known), labels[known], self._folds.n_classes)
 
 
 def ask_given(probabilities: NDArray[np.floating[Any]], turn: int, rows: NDArray[np.intp] | None) -> Table:
@@ -218,7 +214,7 @@ def ask_given(probabilities: NDArray[np.floating[Any]], turn: int, rows: NDArray
     return with_doubt(np.nan_to_num(_some(probabilities, rows)))
 
 
-def _given(model: Any, X: Any, y: NDArray[np.integer[Any]], n_classes: int, turn: int) -> Shares:
+def _given(model: Any, X: Any, y: NDArray[np.integer[Any]], n_classes: int) -> Shares:
     """A user's classifier, fitted to the rows whose labels are shown."""
     from sklearn.base import clone
 

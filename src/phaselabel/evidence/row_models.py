@@ -1,7 +1,7 @@
 """Labelled rows in, a model of plain arrays that gives log-probabilities of any row out.
 
-Four kinds, each quick to fit on few labels: a line, a smooth curve, and two kinds of trees. What is kept of a
-model are arrays, so that it can be saved without pickle.
+A line and a smooth curve, each quick to fit on few labels; trees are in `evidence/forest.py`. What is kept of
+a model are arrays, so that it can be saved without pickle.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +14,9 @@ from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.utils import gen_batches
 
-from phaselabel._kernels import forest as kernels
 from phaselabel._kernels.compile import n_threads
 from phaselabel.evidence.folds import class_weights
+from phaselabel.evidence.forest import FOREST_VOTES
 
 #: C of the logistic regression; rows have a mean square length of 1.
 PENALTY = 10.0
@@ -42,26 +42,11 @@ MOST_WIDE_ROWS = 2000
 #: Scores of the kernel model times this are log-odds.
 STRETCH = 4.0
 
-#: The trees of a forest, over all turns, and rows times trees, at most.
-MOST_TREES, MOST_VISITS = 100, 2_000_000
-
-#: The trees of a forest in one turn at least.
-LEAST_TREES = 8
-
-#: A forest of fewer labelled rows grows in one thread: handing its trees out would take longer.
-LEAST_FOR_THREADS = 1000
-
-#: The votes of a forest count as this many, beside one that is spread over all classes.
-FOREST_VOTES = 10.0
-
 #: No log-probability is below this.
 LEAST_LOG = -12.0
 
 #: A scaled entry is at most this far from 0: in single precision, squares of a row's entries can be summed.
 FARTHEST = 1e12
-
-#: A dense table made for a prediction has at most this many entries.
-LARGEST_TABLE = 20_000_000
 
 #: Entries of a table that one of several threads works on: it should stay in the processor's cache.
 THREAD_TABLE = 500_000
@@ -238,102 +223,6 @@ def _gauss(rows: Rows, others: Rows) -> NDArray[np.float32]:
 def _squares(rows: Rows) -> NDArray[np.float32]:
     squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
     return np.asarray(squares.sum(axis=1), np.float32).ravel()
-
-
-def trees_per_turn(n_rows: int, n_turns: int) -> int:
-    """How many trees to grow in every turn: of many rows each is shown to fewer.
-
-    Examples
-    --------
-    >>> trees_per_turn(2000, 6), trees_per_turn(70_000, 2), trees_per_turn(2000, 1)
-    (16, 14, 100)
-    """
-    return max(LEAST_TREES, min(MOST_TREES, MOST_VISITS // max(n_rows, 1)) // n_turns)
-
-
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Decision trees as arrays: for every node the column, the threshold, both children, and class shares."""
-
-    roots: NDArray[np.int32]
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    value: NDArray[np.float32]
-
-    @classmethod
-    def fit(
-        cls,
-        X: Rows,
-        y: NDArray[np.integer[Any]],
-        n_classes: int,
-        n_trees: int,
-        *,
-        extra: bool = False,
-        seed: int = 0,
-    ) -> "Forest":
-        """Fit a random forest, or extremely randomised trees, to labelled rows.
-
-        Parameters
-        ----------
-        X, y
-            Labelled rows and their classes.
-        n_classes : int
-            K.
-        n_trees : int
-            The number of trees.
-        extra : bool, default=False
-            Whether thresholds are drawn at random.
-        seed : int, default=0
-            Forests that are joined need different ones.
-        """
-        from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-
-        kind = ExtraTreesClassifier if extra else RandomForestClassifier
-        threads = n_threads() if len(y) >= LEAST_FOR_THREADS else 1
-        model = kind(n_trees, class_weight="balanced", random_state=seed, n_jobs=threads).fit(X, y)
-        trees = [one.tree_ for one in model.estimators_]
-        first = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])]).astype(np.int32)
-        children = [
-            np.concatenate([np.where(c >= 0, c + f, -1) for c, f in zip(side, first)]).astype(np.int32)
-            for side in ([tree.children_left for tree in trees], [tree.children_right for tree in trees])
-        ]
-        shares = np.concatenate([tree.value[:, 0] for tree in trees])
-        value = np.zeros((len(shares), n_classes), np.float32)
-        value[:, model.classes_] = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-30)
-        feature = np.concatenate([tree.feature for tree in trees]).astype(np.int32)
-        threshold = np.concatenate([tree.threshold for tree in trees])
-        return cls(first[:-1], feature, threshold, children[0], children[1], value)
-
-    @classmethod
-    def joined(cls, forests: "list[Forest]") -> "Forest":
-        """All trees of several forests.
-
-        A forest that is judged by hidden labels never saw them. Its trees are as good as others, so that none
-        is grown for the judgement alone.
-        """
-        first = np.cumsum([0, *(len(forest.feature) for forest in forests)]).astype(np.int32)
-
-        def side(name: str) -> NDArray[np.int32]:
-            parts = [getattr(forest, name) for forest in forests]
-            return np.concatenate([np.where(part >= 0, part + f, -1) for part, f in zip(parts, first)])
-
-        others = [np.concatenate([getattr(forest, name) for forest in forests])
-                  for name in ("feature", "threshold", "value")]  # fmt: skip
-        return cls(side("roots"), others[0], others[1], side("left"), side("right"), others[2])
-
-    def log_probabilities(self, X: Rows) -> NDArray[np.float32]:
-        """One row per row of ``X``, one column per class."""
-        n_classes = self.value.shape[1]
-        shares = np.empty((X.shape[0], n_classes), np.float32)
-        trees = self.roots, self.feature, self.threshold, self.left, self.right, self.value
-        for some in gen_batches(X.shape[0], max(1, LARGEST_TABLE // max(X.shape[1], 1))):
-            rows = X[some].toarray() if sparse.issparse(X) else np.ascontiguousarray(X[some], np.float32)
-            kernels.leaf_means(rows, *trees, shares[some])
-        shares *= FOREST_VOTES / (FOREST_VOTES + 1)
-        shares += 1 / (n_classes * (FOREST_VOTES + 1))
-        return np.log(shares, out=shares)
 
 
 @dataclass(frozen=True, eq=False)

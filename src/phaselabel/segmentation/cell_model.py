@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from phaselabel.evidence.row_models import Forest
+from phaselabel.evidence.forest import Forest
 from phaselabel.segmentation.frames import Looks
 
 #: The models are fitted to at most this many cells of a class.

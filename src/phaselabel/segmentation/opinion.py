@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from phaselabel.evidence.folds import MOST_FOLDS, Folds
+from phaselabel.evidence.forest import Forest
 from phaselabel.evidence.opinion import start_from
 from phaselabel.evidence.pool import fitted_weights, prior_precision
 from phaselabel.evidence.propagation import harmonic_shares, with_doubt
-from phaselabel.evidence.row_models import Forest
 from phaselabel.flow.star import State
 from phaselabel.graph import Graph
 

@@ -8,7 +8,7 @@ import numpy as np
 import phaselabel
 from phaselabel.estimators.model_checks import check_forest, require
 from phaselabel.estimators.saving import load_with_extra
-from phaselabel.evidence.row_models import Forest
+from phaselabel.evidence.forest import Forest
 from phaselabel.io.archive import Archive, Refused, content_errors, write_archive
 from phaselabel.segmentation.bands import BandScale
 from phaselabel.segmentation.cell_model import CellModel
