@@ -15,22 +15,16 @@ from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.pool import (
     MOST_VOICE,
     Figures,
-    fitted_weights,
-    pooled,
-    prior_precision,
-    prior_weights,
     tempering,
 )
 from phaselabel.evidence.row_models import THREAD_TABLE, Scale, Shares
+from phaselabel.evidence.trial import Trial
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.flow.star import LEAF, State
 from phaselabel.graph import Graph
 
 #: The name of a graph that is given, not made from neighbours.
 GIVEN = "given"
-
-#: Class sizes are estimated on a sample of this many unlabelled rows.
-SIZE_SAMPLE = 2000
 
 #: The least height at which a vertex starts, on the arm that the evidence prefers.
 LEAST_HEIGHT = 0.02
@@ -248,84 +242,76 @@ def pool_opinion(
     Opinion
         Probabilities of these rows, and how they came about.
     """
-    experts, labels, n_classes = [*rows.experts, *walks], folds.labels, folds.n_classes
-    n, known = len(labels), len(folds.known)
-    kinds = [expert.kind for expert in experts]
-    prior = prior_weights(kinds, known / n_classes)
-    precision = prior_precision(kinds, prior)
-
-    unlabelled = np.random.default_rng(0).permutation(np.flatnonzero(labels < 0))
-    sample = np.sort(unlabelled[:SIZE_SAMPLE])
-    judged, of_rows = folds.judged, np.array([kind == "rows" for kind in kinds])
-    sampling = of_rows if of_rows.any() else ~of_rows  # the experts that class sizes are judged by
-    held = np.zeros((len(judged), len(experts), n_classes), np.float32)
-    sampled = np.zeros((len(folds.turns), len(sample), int(sampling.sum()), n_classes), np.float32)
-    for e, expert in enumerate(experts):
-        place = int(sampling[:e].sum())
-        for turn in range(folds.n_hidden):
-            pause()
-            mine = np.isin(judged, folds.hidden(turn))
-            wanted = np.concatenate([judged[mine], sample]) if sampling[e] else judged[mine]
-            table = expert.ask(turn, wanted)
-            held[mine, e] = table[: mine.sum()]
-            if sampling[e]:
-                sampled[turn, :, place] = table[mine.sum() :]
-    y, turn_of = labels[judged], folds.fold[folds.fold >= 0]
-    weights, bias = fitted_weights(held, y, prior, precision)
-
-    by_rows, by_graph = (np.zeros((n, n_classes), np.float32) for _ in range(2))  # each is freed by itself
-    part = np.zeros(len(experts))
-    for e, (expert, weight) in enumerate(zip(experts, weights)):
-        if weight > 0:  # the others need not be asked again
-            pause()
-            table = expert.ask(folds.n_hidden, None)
-            target = by_rows if of_rows[e] else by_graph
-            target += np.float32(weight) * table
-            part[e] = weight * float(table[sample].std(axis=1).mean()) if len(sample) else weight
-            if sampling[e]:
-                sampled[-1, :, int(sampling[:e].sum())] = table[sample]
-            del table  # or it would stand beside those of the next expert
-    # Without a fold: its own weights judge the fold's labels, and what sizes owe to the choice of the labels.
-    together, turns = np.zeros((len(judged), n_classes)), []
-    for turn in range(folds.n_hidden):
-        mine = turn_of == turn
-        w, c = fitted_weights(held[~mine], y[~mine], prior, precision)
-        together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
-        turns.append(pooled(sampled[turn], w[sampling], c))
-    if folds.n_hidden == 1:  # the prior weights would be judged: halves of the only fold judge each other
-        half = np.arange(len(judged)) % 2 == 0
-        for mine in half, ~half:
-            w, c = fitted_weights(held[~mine], y[~mine], prior, precision)
-            together[mine] = np.exp(log_softmax(pooled(held[mine], w, c), axis=1))
-    figures = Figures.of(held, kinds, folds, together)
+    experts = [*rows.experts, *walks]
+    trial = Trial.of(experts, folds, pause)
+    weights, bias = trial.weights()
+    by_rows, by_graph, parts = _added_up(experts, weights, trial, pause)
+    of_hidden, of_sample = trial.judged()
+    of_sample.append(trial.of_sample(folds.n_hidden, weights, bias))
     # In place, because tables of rows by classes are most of the memory.
-    logits, doubt = by_rows, tempering(len(judged))
+    logits, doubt = by_rows, tempering(len(folds.judged))
     logits += by_graph
     logits += bias.astype(np.float32)
-    if sizes.are_given:
-        offsets, trust = offsets_for_sizes(logits[sample] if len(sample) else logits, sizes), 1.0
-    else:
-        # The EM takes probabilities at their word, so it gets the tempered ones.
-        turns.append(pooled(sampled[-1], weights[sampling], bias))
-        counts = np.bincount(labels[folds.known], minlength=n_classes)
-        offsets, trust = found_offsets(
-            doubt * logits[sample], [doubt * turn for turn in turns], counts, folds.n_dealt
-        )
-        offsets = offsets / doubt
-    logits += offsets.astype(np.float32)
-    offsets = offsets + bias
+    by_sizes, trust = _size_offsets(logits, of_sample, doubt, trial, sizes)
+    logits += by_sizes.astype(np.float32)
     q, sure = _softmax(logits), _softmax(logits, doubt)
-    from_graphs = part[~of_rows].sum() / max(part.sum(), 1e-30)
-    voice = min(MOST_VOICE, 1 / max(from_graphs, 1e-30))
 
     named = {expert.name: float(weight) for expert, weight in zip(experts, weights)}
     pull = {name: sum(w for e, w in named.items() if e.endswith(f" {name}")) for name in names}
     chosen = usual if own else max(pull, key=lambda name: pull[name])
-    proportions = np.exp(offsets - bias) / np.exp(offsets - bias).sum()
-    choice = Choice(named, chosen, figures, proportions, trust)
+    figures = Figures.of(trial.held, trial.kinds, folds, of_hidden)
+    choice = Choice(named, chosen, figures, np.exp(by_sizes) / np.exp(by_sizes).sum(), trust)
     used = [name for name in rows.models if named[name] > 0]
     models, model_weights = [rows.models[name] for name in used], [named[name] for name in used]
     return Opinion(
-        q, sure, voice, choice, by_graph, models, model_weights, rows.scale, offsets, judged, together,
-        folds.n_hidden,
+        q, sure, _voice(parts, trial.kinds), choice, by_graph, models, model_weights, rows.scale,
+        by_sizes + bias, folds.judged, of_hidden, folds.n_hidden,
     )  # fmt: skip
+
+
+def _added_up(
+    experts: list[Expert], weights: NDArray[np.float64], trial: Trial, pause: Callable[[], None]
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float64]]:
+    """What the models of the rows say, what the graphs say, and how much each expert says.
+
+    Experts are asked with all labels; those without a weight need not be.
+    """
+    folds = trial.folds
+    shape = len(folds.labels), folds.n_classes
+    by_rows, by_graph = (np.zeros(shape, np.float32) for _ in range(2))  # each is freed by itself
+    parts = np.zeros(len(experts))
+    for e, (expert, weight) in enumerate(zip(experts, weights)):
+        if weight > 0:
+            pause()
+            table = expert.ask(folds.n_hidden, None)
+            target = by_rows if expert.kind == "rows" else by_graph
+            target += np.float32(weight) * table
+            some = table[trial.sample]
+            parts[e] = weight * float(some.std(axis=1).mean()) if len(some) else weight
+            trial.keep_sampled(folds.n_hidden, e, some)
+            del table  # or it would stand beside those of the next expert
+    return by_rows, by_graph, parts
+
+
+def _size_offsets(
+    logits: NDArray[np.float32],
+    of_sample: list[NDArray[np.float64]],
+    doubt: float,
+    trial: Trial,
+    sizes: ClassSizes,
+) -> tuple[NDArray[np.float64], float]:
+    """What given or found class sizes add to the logits, and how far the rows were trusted on it."""
+    sampled, folds = logits[trial.sample], trial.folds
+    if sizes.are_given:
+        return offsets_for_sizes(sampled if len(sampled) else logits, sizes), 1.0
+    counts = np.bincount(folds.labels[folds.known], minlength=folds.n_classes)
+    # The EM takes probabilities at their word, so it gets the tempered ones.
+    tempered: list[Any] = [doubt * turn for turn in of_sample]
+    offsets, trust = found_offsets(doubt * sampled, tempered, counts, folds.n_dealt)
+    return offsets / doubt, trust
+
+
+def _voice(parts: NDArray[np.float64], kinds: list[str]) -> float:
+    """θ: the more of the evidence the rows say, the more it counts beside the graph."""
+    from_graphs = parts[[kind != "rows" for kind in kinds]].sum() / max(parts.sum(), 1e-30)
+    return float(min(MOST_VOICE, 1 / max(from_graphs, 1e-30)))

@@ -32,9 +32,10 @@ from phaselabel.evidence.experts import (
     asks_flow,
 )
 from phaselabel.evidence.folds import Folds
-from phaselabel.evidence.opinion import SIZE_SAMPLE, Opinion, pool_opinion
+from phaselabel.evidence.opinion import Opinion, pool_opinion
 from phaselabel.evidence.propagation import HARMONIC_STEPS, STEEPNESS, goal_of
 from phaselabel.evidence.row_models import Scale, leading_directions
+from phaselabel.evidence.trial import SIZE_SAMPLE
 from phaselabel.few_labels.conjugate_gradients import conjugate_gradients
 from phaselabel.few_labels.poisson import sources
 
