@@ -110,13 +110,37 @@ def test_hidden_labels_count_as_the_classes_are_large():
     believed[10:15] = 0.05, 0.95
     sizes = np.array([0.9, 0.1])
     held = HeldOut.of_probabilities(np.arange(20), labels, believed, 5, np.ones(2), sizes)
-    assert held.weights[:10].sum() == pytest.approx(0.9)
+    large = held.weights[:10].sum()
+    assert 0.7 < large < 0.9  # found so, while half of the small class was taken for the large one
     assert held.n_found == 15
-    assert held.accuracy == pytest.approx(0.9 + 0.1 / 2)
+    assert held.accuracy == pytest.approx(large + (1 - large) / 2)
     alike = HeldOut(held.rows, held.given, held.found, held.confidence, 5, 0, believed)
     assert alike.accuracy == 0.75
-    assert "95.0% of the labels expected to be right" in str(held)
+    assert f"{held.accuracy:.1%} of the labels expected to be right" in str(held)
     assert "15 of 20 hidden known labels found" in str(held)
+
+
+def test_a_class_that_takes_all_rows_does_not_vouch_for_itself():
+    """Half of the hidden labels are found, all in one class: so it may have half of the rows, or all."""
+    from phaselabel.assess.hidden import HeldOut
+
+    labels = np.repeat([0, 1], 3).astype(np.int32)
+    believed = np.tile([0.9, 0.1], (6, 1))
+    held = HeldOut.of_probabilities(np.arange(6), labels, believed, 3, np.ones(2), np.array([0.95, 0.05]))
+    assert held.accuracy == pytest.approx(0.5, abs=0.02)  # 0.95 if the class counted as it was found
+
+
+def test_a_class_of_which_no_label_was_hidden_leaves_its_share_open():
+    from phaselabel.assess.hidden import HeldOut
+
+    labels = np.repeat([0, 1], [100, 1]).astype(np.int32)
+    believed = np.tile([0.99, 0.01], (100, 1))
+    shares = np.array([0.6, 0.4])
+    held = HeldOut.of_probabilities(np.arange(100), labels, believed, 5, np.ones(2), shares)
+    assert 0.1 < held.unknown < 0.5
+    low, high = held.interval()
+    assert low < 1 - held.unknown
+    assert high == 1
 
 
 def test_the_estimate_is_right_where_classes_are_uneven():

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-#: log-odds of being right = BASE + SLOPE · x, with x the centred share of a row's own class in its vote.
-#: A rough prior (88 % where the vote is even, 99.9 % where it is unanimous), set by hand, not fitted to data.
-BASE, SLOPE = 2.0, 5.0
+#: log-odds of being right = BASE + SLOPE · x, with x the centred share of a row's own class in its vote. The
+#: prior says 50 % where the vote is even and 73 % where it is unanimous: a flow smooths its own votes, which
+#: therefore say little where no label was held back (docs/decisions/0070).
+BASE, SLOPE = 0.0, 1.0
 
-#: The standard deviations of BASE and SLOPE under the prior.
-DEVIATIONS = (1.0, 1.0)
+#: The standard deviation of BASE and of SLOPE under the prior.
+DEVIATION = 1.5
 
 #: A given label that the flow agrees with is right with at least this probability.
 GIVEN_LABEL = 0.97
@@ -33,7 +34,16 @@ class Calibration:
         return np.asarray(expit(self.base + self.slope * (2 * share - 1)))
 
 
-def calibrate(share: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
+#: What votes say to somebody who rather doubts the given labels; wrong ones are sought by it.
+TRUSTED_VOTES = Calibration(base=2.0, slope=5.0)
+
+
+def calibrate(
+    share: NDArray[np.float64],
+    right: NDArray[np.bool_],
+    prior: Calibration = Calibration(),
+    deviation: float = DEVIATION,
+) -> Calibration:
     """Fit to labels that were held back, pooled with the prior: the fewer there are, the more it counts.
 
     Examples
@@ -44,17 +54,17 @@ def calibrate(share: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibrati
     array([0.6])
     """
     x = np.column_stack([np.ones(len(share)), 2 * share - 1])
-    prior, precision = np.array([BASE, SLOPE]), 1 / np.square(DEVIATIONS)
-    theta = prior.copy()
+    middle, precision = np.array([prior.base, prior.slope]), 1 / deviation**2
+    theta = middle.copy()
 
     def regret(theta: NDArray[np.float64]) -> float:
         z = x @ theta
-        return float(np.sum(np.logaddexp(0, z) - right * z) + 0.5 * precision @ (theta - prior) ** 2)
+        return float(np.sum(np.logaddexp(0, z) - right * z) + 0.5 * precision * np.sum((theta - middle) ** 2))
 
     for _ in range(50):  # Newton on a strictly convex function; from far off a full step overshoots
         p = expit(x @ theta)
-        slope = x.T @ (right - p) - precision * (theta - prior)
-        hessian = (x * (p * (1 - p))[:, None]).T @ x + np.diag(precision)
+        slope = x.T @ (right - p) - precision * (theta - middle)
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + precision * np.eye(2)
         step = np.linalg.solve(hessian, slope)
         while regret(theta + step) > regret(theta) and np.abs(step).max() > 1e-9:
             step = step / 2

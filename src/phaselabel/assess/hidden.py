@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.assess.calibration import Calibration, calibrate
+from phaselabel.assess.calibration import TRUSTED_VOTES, Calibration, calibrate
 from phaselabel.assess.suspects import Suspects, find_suspects
 from phaselabel.evidence.interval import interval_of
 from phaselabel.flow.minimize import Solution
@@ -16,6 +16,9 @@ from phaselabel.graph import Graph
 
 #: The share of the labels that is hidden to calibrate.
 CALIBRATION_SHARE = 0.2
+
+#: The deviation of class sizes from those of the labels, before it is known what was found.
+SIZE_DEVIATION = 0.3
 
 #: Finds the classes of all vertices from some labels (-1 where not known).
 Solver = Callable[[NDArray[np.int32]], Solution]
@@ -41,8 +44,9 @@ class HeldOut:
     probabilities : ndarray of shape (m, K)
         What was believed of each of them while it was hidden, were all classes of one size.
     sizes : ndarray of shape (K,), optional
-        The proportions of the classes among all rows, as the method found them. The hidden labels of a class
-        count together as it does, however many there are; without sizes all hidden labels count alike.
+        The proportions of the classes among all rows, as far as they are known. The hidden labels of a class
+        count together as it does, however many there are; without sizes all hidden labels count alike. A
+        class of which no label could be hidden widens the interval by its share.
     """
 
     rows: NDArray[np.int64]
@@ -62,19 +66,23 @@ class HeldOut:
         believed: NDArray[np.float64],
         folds: int,
         correction: NDArray[np.float64],
-        sizes: NDArray[np.float64],
+        shares: NDArray[np.float64],
     ) -> "HeldOut":
         """From what was believed of labelled rows while their labels were hidden.
 
-        The labels of the other rows were found with these beliefs times the ``correction``.
+        The labels of the other rows were found with these beliefs times the ``correction``; ``shares`` are
+        the proportions of the classes among them.
         """
         known = int((labels >= 0).sum())
         if not len(rows):
-            return cls(rows, labels[rows], np.zeros(0, np.int32), np.zeros(0), folds, known, believed, sizes)
+            return cls(rows, labels[rows], np.zeros(0, np.int32), np.zeros(0), folds, known, believed)
         odds = believed * correction
         odds /= odds.sum(axis=1, keepdims=True)
-        found = odds.argmax(axis=1).astype(np.int32)
-        return cls(rows, labels[rows], found, odds.max(axis=1), folds, known - len(rows), believed, sizes)
+        given, found = labels[rows], odds.argmax(axis=1).astype(np.int32)
+        confusion = np.zeros((len(shares), len(shares)), np.int64)
+        np.add.at(confusion, (given, found), 1)
+        sizes = likely_sizes(confusion, np.bincount(labels[labels >= 0], minlength=len(shares)), shares)
+        return cls(rows, given, found, odds.max(axis=1), folds, known - len(rows), believed, sizes)
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -109,12 +117,20 @@ class HeldOut:
         >>> [round(end, 2) for end in held.interval()]
         [0.85, 1.0]
         """
-        hidden = len(self.rows)
+        hidden, unknown = len(self.rows), self.unknown
         if not hidden:
             return 0.0, 1.0
         told = hidden + self.skipped - hidden / max(self.folds, 1)
         alike = 1 / float(np.square(self.weights).sum())  # as many labels of one weight say as much
-        return interval_of(self.accuracy, alike, told * alike / hidden, z)
+        low, high = interval_of(self.accuracy, alike, told * alike / hidden, z)
+        return (1 - unknown) * low, (1 - unknown) * high + unknown
+
+    @property
+    def unknown(self) -> float:
+        """The share of the rows that belong to classes of which no label could be hidden."""
+        if self.sizes is None:
+            return 0.0
+        return float(self.sizes[np.bincount(self.given, minlength=len(self.sizes)) == 0].sum())
 
     def facts(self) -> dict[str, Any] | None:
         """Accuracy and interval for a machine, or None where nothing could be hidden."""
@@ -141,6 +157,50 @@ class HeldOut:
         reached = self.found >= 0
         np.add.at(table, (self.given[reached], self.found[reached]), 1)
         return table
+
+
+def likely_sizes(
+    confusion: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The class sizes that explain which classes were found, as far as hidden labels tell classes apart.
+
+    With sizes π and the probability C_kj that a row of class k is found as j, the shares of the classes found
+    are Cᵀπ. Where nearly all rows are found in one class, those of the other classes included, any sizes
+    explain it; the sizes are then those of the labels. So π minimises
+    ``Σ_j (shares_j - (Cᵀπ)_j)² / v_j + |π - counts|² / SIZE_DEVIATION²`` with the variances v of Cᵀπ.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (K, K)
+        How often a hidden label of a class (row) was found as each class (column).
+    counts : ndarray of shape (K,)
+        The number of labels of every class.
+    shares : ndarray of shape (K,)
+        The proportions of the classes among all rows, as found.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+        Proportions, none negative.
+
+    Examples
+    --------
+    >>> likely_sizes(np.array([[20, 0], [0, 20]]), np.array([20, 20]), np.array([0.9, 0.1])).round(2).tolist()
+    [0.9, 0.1]
+    >>> likely_sizes(np.array([[3, 0], [3, 0]]), np.array([3, 3]), np.array([0.95, 0.05])).round(2).tolist()
+    [0.5, 0.5]
+    """
+    from scipy.optimize import nnls
+
+    k, hidden = len(shares), confusion.sum(axis=1, keepdims=True)
+    chances = (confusion + 1 / k) / (hidden + 1)
+    expected = counts / max(counts.sum(), 1)
+    variance = ((expected + 1 / k) / 2) ** 2 @ (chances * (1 - chances) / (hidden + 1))
+    weights = 1 / np.sqrt(np.maximum(variance, 1e-6))
+    system = np.vstack([weights[:, None] * chances.T, np.eye(k) / SIZE_DEVIATION])
+    goal = np.concatenate([weights * shares, expected / SIZE_DEVIATION])
+    sizes, _ = nnls(system, goal)
+    return np.asarray(sizes / max(sizes.sum(), 1e-12))
 
 
 def find_hidden(
@@ -236,8 +296,9 @@ def hold_out(
     for fold in range(folds):
         mine = np.flatnonzero(turn == fold)
         found[mine], share[mine] = find_hidden(solve, graph, labels, rows[mine], n_classes)
-    confidence = _calibrated(share, found, labels[rows], turn, folds, n_classes)
-    believed = _spread_evenly(found, confidence, n_classes)
+    judged = share, found, labels[rows], turn, folds, n_classes
+    confidence = _calibrated(*judged, calibrate)
+    believed = _spread_evenly(found, _calibrated(*judged, _trusting), n_classes)
     return HeldOut(rows, labels[rows], found, confidence, folds, len(known) - len(rows), believed)
 
 
@@ -264,6 +325,11 @@ def _dealt(
     return turn
 
 
+def _trusting(share: NDArray[np.float64], right: NDArray[np.bool_]) -> Calibration:
+    """A calibration that a few wrong labels, which count as errors of the flow, make little less sure."""
+    return calibrate(share, right, TRUSTED_VOTES, 1.0)
+
+
 def _calibrated(
     share: NDArray[np.float64],
     found: NDArray[np.int32],
@@ -271,6 +337,7 @@ def _calibrated(
     turn: NDArray[np.int64],
     folds: int,
     n_classes: int,
+    calibrate: Callable[[NDArray[np.float64], NDArray[np.bool_]], Calibration],
 ) -> NDArray[np.float64]:
     """The confidence in each hidden label, calibrated on the labels of the other turns."""
     confidence = np.zeros(len(share))

@@ -18,7 +18,7 @@ from phaselabel.assess.verdict import verdict
 from phaselabel.counts import check_count, is_whole
 from phaselabel.estimators.graph_classifier import GraphClassifier
 from phaselabel.estimators.on_dask import gathered
-from phaselabel.evidence.advice import advice, alarms, doubts
+from phaselabel.evidence.advice import advice, alarms, doubts, untested
 from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.few_labels.graph_quality import remarks
 from phaselabel.few_labels.sharpen import sharpened
@@ -71,6 +71,9 @@ class FittedClassifier(GraphClassifier):
         quiet: list[str] = []
         if self.choice_ is not None:
             quiet = advice(self.choice_.figures, sizes_known=not isinstance(self.class_sizes, str))
+            if self.choice_.figures.n_hidden:
+                given = self._labels[self._labels >= 0] if self._fitted is None else self._fitted.labelled[1]
+                quiet += untested(np.bincount(given, minlength=len(names)), names)
             # The lower ends of class_size_intervals_, without the table of all probabilities.
             sure, n_reached = self._sure_sizes()
             quiet += doubts(self.class_sizes_, sure / max(n_reached, 1), names)
@@ -250,7 +253,7 @@ class FittedClassifier(GraphClassifier):
         1.0
         """
         if self._fitted is not None and self.choice_ is not None:
-            return self._fitted.held_out(self._estimated_sizes())
+            return self._fitted.held_out(self.class_sizes_)
         if (model := self.gathered()) is not self:
             return model.hold_out(folds, random_state)
         check_is_fitted(self, "solution_")
@@ -258,7 +261,7 @@ class FittedClassifier(GraphClassifier):
             rows, believed = self._believed.hidden_rows, self._believed.hidden_probabilities
             return HeldOut.of_probabilities(
                 rows, self._labels, believed, self._believed.n_folds, self._believed.choice.class_sizes,
-                self._estimated_sizes(),
+                self.class_sizes_,
             )  # fmt: skip
         return hold_out(
             self._solver(),
@@ -268,11 +271,6 @@ class FittedClassifier(GraphClassifier):
             folds=folds,
             random_state=random_state,
         )
-
-    def _estimated_sizes(self) -> NDArray[np.float64]:
-        """The class sizes by which labels count that were held back: as estimated, or, if given, as found."""
-        assert self.choice_ is not None
-        return self.choice_.class_sizes if isinstance(self.class_sizes, str) else self.class_sizes_
 
     @property
     def _get_fitted_attr_html(self) -> Any:

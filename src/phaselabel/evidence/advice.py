@@ -91,6 +91,26 @@ def _superfluous(figures: Figures) -> list[str]:
     return []
 
 
+def untested(counts: NDArray[np.int64], names: list[str]) -> list[str]:
+    """A sentence about classes with a single label, which can't be hidden, beside others with more.
+
+    Examples
+    --------
+    >>> untested(np.array([1, 20]), ["a", "b"])[0][:39]
+    "No label of 'a' could be hidden: nothin"
+    >>> untested(np.array([2, 20]), ["a", "b"])
+    []
+    """
+    alone = [repr(name) for name, count in zip(names, counts) if count == 1]
+    if not alone:
+        return []
+    more = f" and {len(alone) - 5} others" if len(alone) > 5 else ""
+    return [
+        f"No label of {', '.join(alone[:5])}{more} could be hidden: nothing is known of how many rows of "
+        "these classes are right, or were put into another class; label a second row of each."
+    ]
+
+
 def doubts(sizes: NDArray[np.float64], least: NDArray[np.float64], names: list[str]) -> list[str]:
     """Sentences about classes that are probably too large, by the confidence in their rows.
 

@@ -11,8 +11,7 @@ from phaselabel.few_labels.class_sizes import ClassSizes
 #: How strongly class sizes are pulled to those of the labels, in rows per row.
 LABELS_PULL = 0.1
 
-#: Half of the classes need this many labels before class sizes are estimated: a jackknife over two folds is
-#: often sure and wrong.
+#: Sizes are estimated of classes with this many labels: a jackknife over two folds is often sure and wrong.
 LEAST_FOR_SIZES = 3
 
 #: The exponents of the labels' own sizes that are compared: 1 for these sizes, which rows that say nothing
@@ -108,6 +107,8 @@ def found_offsets(
 ) -> tuple[NDArray[np.float64], float]:
     """What the sizes of the classes add to the logits, and how far the rows were trusted on it.
 
+    Where some classes have enough labels and others have not, only the former are compared with each other.
+
     Parameters
     ----------
     logits : ndarray of shape (m, K)
@@ -126,13 +127,12 @@ def found_offsets(
     trust : float
         From 0, the numbers of labels decide, to 1, the unlabelled rows do.
     """
-    by_labels = label_offsets(counts, logits)
-    if np.median(counts) < LEAST_FOR_SIZES:
+    by_labels, enough = label_offsets(counts, logits), counts >= LEAST_FOR_SIZES
+    trust = trust_in_sizes(turns, n_dealt, by_labels) if enough.sum() > 1 else 0.0
+    if trust == 0:
         return by_labels, 0.0
-    trust = trust_in_sizes(turns, n_dealt, by_labels)
-    if trust > 0:
-        by_labels = by_labels + trust * (likely_offsets(logits, by_labels) - by_labels)
-    return by_labels, trust
+    found = trust * (likely_offsets(logits, by_labels) - by_labels)
+    return by_labels + np.where(enough, found - found[enough].mean(), 0), trust
 
 
 def offsets_for_sizes(logits: Table, sizes: ClassSizes) -> NDArray[np.float64]:

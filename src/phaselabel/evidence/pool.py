@@ -115,7 +115,8 @@ def fitted_weights(
         With the biases, the minimum of the class-balanced log-loss plus
         ``(w - prior)ᵀ P (w - prior) / 2 + BIAS_PRECISION |bias|² / 2`` with the precision P.
     bias : ndarray of shape (K,)
-        To be added to the log-probabilities.
+        To be added to the log-probabilities; 0 for a class of which no label is hidden, and 0 on average for
+        the others: else the hidden labels of one class would speak for it against a class that has none.
     """
     _, n_experts, n_classes = tables.shape
     if not len(y):
@@ -123,9 +124,13 @@ def fitted_weights(
     tables = tables.astype(np.float64)
     balance, truth = class_weights(y, n_classes, shares), np.eye(n_classes)[y]
     of_truth = tables[np.arange(len(y)), :, y]
+    judged = np.bincount(y, minlength=n_classes) > 0
+
+    def among_judged(of_classes: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(judged, of_classes - of_classes[judged].mean(), 0)
 
     def loss(both: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        weights, bias = both[:n_experts], both[n_experts:]
+        weights, bias = both[:n_experts], among_judged(both[n_experts:])
         logits = np.einsum("rek,e->rk", tables, weights) + bias
         total = logsumexp(logits, axis=1)
         p = np.exp(logits - total[:, None])
@@ -134,13 +139,13 @@ def fitted_weights(
         value = balance @ (total - of_truth @ weights - bias[y])
         value += 0.5 * (away @ pull + BIAS_PRECISION * bias @ bias)
         slope = np.einsum("rek,rk->e", tables, balance[:, None] * p) - balance @ of_truth
-        slopes = slope + pull, balance @ (p - truth) + BIAS_PRECISION * bias
+        slopes = slope + pull, among_judged(balance @ (p - truth) + BIAS_PRECISION * bias)
         return float(value), np.concatenate(slopes)
 
     bounds = [(0, None)] * n_experts + [(None, None)] * n_classes
     start = np.concatenate([prior, np.zeros(n_classes)])
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    weights, bias = found[:n_experts], found[n_experts:]
+    weights, bias = found[:n_experts], among_judged(found[n_experts:])
     return (weights if weights.sum() > LEAST_SHARE * prior.sum() else LEAST_SHARE * prior), bias
 
 
