@@ -22,6 +22,7 @@ from phaselabel.evidence.advice import advice, alarms, doubts
 from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.few_labels.graph_quality import remarks
 from phaselabel.few_labels.sharpen import sharpened
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.vote_shares import own_shares
 from phaselabel.labels import decode
 
@@ -37,6 +38,7 @@ class FittedClassifier(GraphClassifier):
 
     abstain_below: float | None
     dask_options: dict[str, Any] | None
+    epsilon: Any
     choice_: Choice | None
     novel_: NDArray[np.bool_] | None
     #: What a fit on a Dask array left; None after any other fit.
@@ -333,7 +335,8 @@ class FittedClassifier(GraphClassifier):
         ]
         if self._labels[row] >= 0 or self.solution_.arm[row] < 0:
             return Explanation(rows, 0.0, 0.0)
-        return Explanation(rows, *decision_shares(self.graph_, self.solution_.state, self._believed, row))
+        state, epsilon = self.solution_.state, FlowSettings(self.epsilon).last_epsilon
+        return Explanation(rows, *decision_shares(self.graph_, state, self._believed, row, epsilon))
 
     def query(self, n: int = 1) -> NDArray[np.intp]:
         """The rows to label next: unsure, typical of their region, far from each other.
@@ -406,7 +409,7 @@ class FittedClassifier(GraphClassifier):
             logits += weights[:, j : j + 1] * self._believed.graph_logits[neighbors.indices[:, j]]
         odds = self._believed.of_rows(X, logits)
         # The vote of a vertex at the hub: what its neighbours say, and what is believed of it.
-        votes = self._believed.voice * odds / 2
+        votes = self._believed.voice * odds / (2 * FlowSettings(self.epsilon).last_epsilon)
         heights = weights * self.solution_.height[neighbors.indices]
         rows = np.arange(len(odds))[:, None]
         np.add.at(votes, (rows, self.solution_.arm[neighbors.indices]), heights)
