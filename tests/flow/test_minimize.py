@@ -117,6 +117,17 @@ def test_a_thin_front_in_a_large_graph_is_not_called_converged():
     assert "not been reached yet" in solution.status
 
 
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 4, 5, 6])
+def test_the_status_has_the_number_of_vertices_that_have_not_been_reached_yet(max_iter):
+    links = sparse.diags_array([np.ones(29), np.ones(29)], offsets=[-1, 1], shape=(30, 30))
+    graph = pl.Graph.from_weights(sparse.block_diag([links, links]).tocsr())  # no label on the second path
+    labels = np.full(60, -1)
+    labels[0] = 0
+    solution = pl.minimize(graph, labels, max_iter=max_iter)
+    assert (solution.arm[:30] < 0).sum() == 29 - max_iter
+    assert f" {29 - max_iter} vertices have not been reached yet" in solution.status
+
+
 def test_a_front_behind_vanishing_weights_is_on_its_way():
     """A strip of a hundred rows that hang on two edges of weight 6e-33, in a graph of ten thousand."""
     weights = np.ones(9999)
