@@ -234,8 +234,8 @@ class FittedClassifier(GraphClassifier):
         Parameters
         ----------
         folds : int, default=10
-            The number of turns; fewer where the largest class has fewer labels. With evidence neither
-            argument is used: ``fit`` has hidden labels already, in at most five turns.
+            The number of turns, from 2 on; fewer where the largest class has fewer labels. With evidence
+            neither argument is used: ``fit`` has hidden labels already, in at most five turns.
         random_state : int, Generator or None
             How the labels are dealt out.
 
@@ -251,6 +251,7 @@ class FittedClassifier(GraphClassifier):
         >>> model.hold_out().accuracy
         1.0
         """
+        check_count(folds, 2, "folds")
         if self._fitted is not None and self.choice_ is not None:
             return self._fitted.held_out(self._estimated_sizes())
         if (model := self.gathered()) is not self:
