@@ -79,6 +79,18 @@ def test_ready_made_graphs_and_parameters_of_every_type(tmp_path):
     assert again.predict(W).tolist() == model.predict(W).tolist()
 
 
+@pytest.mark.parametrize("evidence", ["auto", None])
+def test_a_warm_start_is_not_kept(digits, tmp_path, evidence):
+    X, y = digits[0][:300], np.where(np.arange(300) < 60, digits[1][:300], -1)
+    earlier = pl.GinzburgLandauClassifier(evidence=evidence).fit(X, np.where(np.arange(300) < 50, y, -1))
+    model = pl.GinzburgLandauClassifier(evidence=evidence, init=earlier, dask_options={"progress": print})
+    model.fit(X, y).save(tmp_path / "m")
+    again = pl.load(tmp_path / "m")
+    assert (again.init, again.dask_options) == ("auto", None)
+    assert (again.transduction_ == model.transduction_).all()
+    assert (again.hold_out().found == model.hold_out().found).all()
+
+
 def test_it_refuses_what_it_cannot_keep(model, tmp_path):
     with pytest.raises(ValueError, match="without pickle"):
         save(model, tmp_path / "m", extra={"odd": object()})

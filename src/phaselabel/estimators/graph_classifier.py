@@ -211,7 +211,8 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
     def save(self, path: Any, *, overwrite: bool = False) -> None:
         """Keep the fitted model in a folder (or one ``.zip`` file) that :func:`phaselabel.load` opens.
 
-        It holds plain arrays and JSON, no pickle; ``callbacks`` and ``random_state`` are not kept.
+        It holds plain arrays and JSON, no pickle; ``callbacks``, ``dask_options``, ``random_state``,
+        ``verbose`` and an ``init`` that is a classifier are not kept: a loaded model has the defaults.
 
         Parameters
         ----------
