@@ -265,6 +265,7 @@ def test_callback_stops_and_returns_the_state_it_saw():
         ({"callbacks": [1]}, "callbacks"),
         ({"n_classes": 3.5}, "n_classes"),
         ({"labels": np.array([10**9, *[-1] * 29])}, "without gaps"),
+        ({"n_classes": 2_000_000}, "n_classes must be at most 1000000 for 30 vertices; got 2000000"),
         ({"init": None}, "init"),
         ({"step": 0.0}, "step"),
         ({"step": "big"}, "step"),

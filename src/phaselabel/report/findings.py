@@ -14,6 +14,7 @@ from phaselabel.assess.verdict import verdict
 from phaselabel.evidence.advice import superfluous
 from phaselabel.few_labels.graph_quality import purity
 from phaselabel.graph import nearest_neighbors
+from phaselabel.graph.rungs import asked_neighbors
 from phaselabel.report.picture import Picture, class_colors, draw_rows
 
 if TYPE_CHECKING:
@@ -504,7 +505,7 @@ def _recall(model: "GinzburgLandauClassifier") -> float | None:
     points = getattr(model, "_fit_X", None)
     if not isinstance(points, np.ndarray):
         return None
-    k = model.n_neighbors_ or model._n_neighbors(len(points))
+    k = model.n_neighbors_ or asked_neighbors(model.n_neighbors, len(points))
     rows = np.random.default_rng(0).choice(len(points), min(RECALL_SAMPLE, len(points)), replace=False)
     true = nearest_neighbors(points, k + 1, queries=points[rows], metric=model.metric, method="exact").indices
     joined = total = 0
