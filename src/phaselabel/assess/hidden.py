@@ -112,9 +112,9 @@ class HeldOut:
         hidden = len(self.rows)
         if not hidden:
             return 0.0, 1.0
-        told = hidden + self.skipped - hidden / max(self.folds, 1)
+        shown = hidden + self.skipped - hidden / max(self.folds, 1)
         alike = 1 / float(np.square(self.weights).sum())  # as many labels of one weight say as much
-        return interval_of(self.accuracy, alike, told * alike / hidden, z)
+        return interval_of(self.accuracy, alike, shown * alike / hidden, z)
 
     def facts(self) -> dict[str, Any] | None:
         """Accuracy and interval for a machine, or None where nothing could be hidden."""

@@ -6,25 +6,25 @@ from numpy.typing import NDArray
 from phaselabel.evidence.interval import interval_of
 from phaselabel.evidence.pool import Figures
 
-#: What both together find beyond one of them counts from this many standard errors on.
+#: A gain of both together over the better one counts if it exceeds this many standard errors.
 STANDARD_ERRORS = 1.0
 
-#: A side this much worse than the other one is worth a word.
+#: A remark is made if one side finds this much less than the other.
 FAR_WORSE = 0.1
 
-#: A gain that can be seen in whole percents.
+#: A gain smaller than this does not show in whole percents, and is called nothing.
 VISIBLE = 0.005
 
-#: A class with more than this share of the rows is worth a word.
+#: A remark is made of a class with more than this share of the rows.
 NEARLY_ALL = 0.95
 
-#: Hidden labels from which on the figures are quoted.
+#: Shares are quoted from this number of hidden labels.
 ENOUGH_LABELS = 20
 
-#: Unless the interval of the share that is right begins above this, it is worth a word.
+#: A remark is made unless the lower end of the interval is above this.
 MOSTLY_RIGHT = 0.75
 
-#: A class is worth a word if more than this share of all rows is probably put into it by mistake.
+#: A remark is made of a class if more than this share of all rows is probably put into it by mistake.
 MUCH_MISTAKEN = 0.15
 
 
@@ -63,7 +63,7 @@ def _or_sizes(known: bool) -> str:
 def _uncertain(figures: Figures, sizes_known: bool) -> list[str]:
     """A sentence where hidden labels leave it open whether most labels are right."""
     n, share = figures.n_hidden, figures.together or 0.0
-    low, high = interval_of(share, n, figures.n_told)
+    low, high = interval_of(share, n, figures.n_shown)
     if low >= MOSTLY_RIGHT:
         return []
     return [

@@ -126,7 +126,7 @@ def solve(
         With the policy's name.
     """
     k = problem.n_classes
-    if k == 1 and policy.spread_below:
+    if k == 1 and policy.spread_up_to:
         return replace(_one_class(problem), policy=policy.name)
     start = _spread(problem, policy, shares)
     graph, flow, limit = problem.graph, problem.flow, policy.drift
