@@ -160,9 +160,11 @@ def test_rest_is_found_where_the_energy_goes_to_zero():
     X = np.r_[np.zeros((50, 2)), np.full((50, 2), 9.0)] + np.random.default_rng(0).normal(0, 0.1, (100, 2))
     labels = np.full(100, -1)
     labels[[0, 99]] = 0, 1
-    solution = pl.minimize(pl.similarity_graph(pl.nearest_neighbors(X, 60)), labels)
+    graph = pl.similarity_graph(pl.nearest_neighbors(X, 20))
+    solution = pl.minimize(graph, labels)
     assert solution.converged
-    assert solution.energy["total"].min() >= 0
+    assert solution.n_iter < 50  # a fraction of the energy alone is reached after more than a hundred
+    assert abs(pl.energy.evaluate(graph, solution.state, labels).total) < 1e-5  # the trace is clipped at 0
 
 
 def test_slow_motion_is_not_rest():
