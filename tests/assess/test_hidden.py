@@ -63,6 +63,16 @@ def test_no_label_sees_itself(digits_graph, digits):
     assert fitted(digits_graph, labels).hold_out().accuracy < 0.25
 
 
+@pytest.mark.parametrize("folds", [1, 0, -3, 2.5, "x", True])
+@pytest.mark.parametrize("evidence", ["auto", None])
+def test_a_number_of_turns_that_makes_no_sense_is_refused(folds, evidence):
+    X, y = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], [0, 0, -1, 1, 1, -1]
+    model = GinzburgLandauClassifier(2, evidence=evidence).fit(X, y)
+    with pytest.raises(ValueError, match="folds must be a whole number of at least 2"):
+        model.hold_out(folds)
+    assert model.hold_out(2).folds == 2
+
+
 def test_labels_alone_in_their_class_are_not_hidden(digits_graph):
     labels = np.full(digits_graph.n_vertices, -1)
     labels[[0, 1, 2]] = 0, 1, 2

@@ -5,6 +5,7 @@ import pytest
 
 import phaselabel as pl
 from phaselabel import GinzburgLandauClassifier
+from phaselabel._kernels import flow as kernels
 
 
 def test_rows_seen_in_training_keep_their_label(blobs):
@@ -21,6 +22,25 @@ def test_new_rows(blobs):
     assert model.predict(new).tolist() == [0, 1, 2, 0]
     assert model.predict_proba(new)[:3].max(axis=1).min() > 0.9
     np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 8.0, pl.Geometric(2.0, 0.25, 0.5, 20)])
+def test_a_new_row_is_labelled_by_the_vote_of_a_vertex_at_the_hub(epsilon):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 150)
+    X = rng.normal(size=(300, 4)) + 1.2 * y[:, None]
+    model = GinzburgLandauClassifier(5, epsilon=epsilon).fit(X, np.where(rng.random(300) < 0.2, y, -1))
+    new = rng.normal(size=(400, 4)) + 0.6
+    last = epsilon if isinstance(epsilon, float) else list(epsilon)[-1]
+    neighbors, weights = model._near(new)
+    weights /= weights.sum(axis=1, keepdims=True)
+    logits = np.stack([w @ model._believed.graph_logits[near] for w, near in zip(weights, neighbors.indices)])
+    q, state = model._believed.of_rows(new, logits), model.solution_.state.packed(np.float64)
+    here, ballot = np.zeros(1, kernels.SITE64)[0], np.zeros(3)
+    here["label"], here["voice"] = -1, model._believed.voice
+    for row, label in enumerate(model.predict(new)):
+        edges = np.array([0, 5], np.uint64), neighbors.indices[row].astype(np.uint64), weights[row]
+        assert label == kernels._vote(np.uint64(0), *edges, state, here, last, q[row : row + 1], ballot)
 
 
 @pytest.mark.parametrize("d", [3, 12])

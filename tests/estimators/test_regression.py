@@ -1,5 +1,6 @@
 """Answers and contract of the regressor."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -118,6 +119,21 @@ def test_given_graphs():
     np.testing.assert_allclose(beside.transduction_, own.transduction_)
     with pytest.raises(ValueError, match="one vertex per row"):
         GraphRegressor().fit(X[:50], y[:50], graph=own.graph_)
+
+
+def test_a_graph_of_another_library():
+    X, y = np.arange(30.0)[:, None], np.where(np.arange(30) % 3, np.nan, np.arange(30.0))
+    given = GraphRegressor(evidence=None).fit(X, y, graph=nx.path_graph(30))
+    ours = GraphRegressor(evidence=None).fit(X, y, graph=nx.to_scipy_sparse_array(nx.path_graph(30)))
+    np.testing.assert_allclose(given.transduction_, ours.transduction_)
+    assert ours.graph_.weights.dtype == np.float64
+
+
+@pytest.mark.parametrize("evidence", [np.ones(3), "none", 0, object()])
+def test_evidence_that_is_neither_automatic_nor_none_is_refused(evidence):
+    X, _, y = few_values(n=60)
+    with pytest.raises(ValueError, match="evidence must be 'auto' or None"):
+        GraphRegressor(evidence=evidence).fit(X, y)
 
 
 def test_folds_of_continuous_values():

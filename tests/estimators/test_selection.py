@@ -24,6 +24,13 @@ def test_folds_keep_unlabelled_rows_in_training(digits):
         next(pl.LabeledFold().split([[0]] * 3, [0, 1, -1]))
 
 
+def test_whole_numbers_of_a_regressor_are_named_as_what_they_were_taken_for():
+    y = np.array([23.0, 31.0, 40.0, 55.0, 18.0, np.nan])
+    with pytest.raises(ValueError, match=r"add 0\.5 to y if it holds a regressor's values"):
+        pl.LabeledFold(3).get_n_splits(y=y)
+    assert pl.LabeledFold(3).get_n_splits(y=y + 0.5) == 3
+
+
 def test_more_folds_than_labels_end_with_the_labels():
     # Every number below n_splits was tried, for hours.
     assert len(list(pl.LabeledFold(2**62).split(np.zeros((4, 1)), [0, 0, 1, 1]))) == 2

@@ -24,8 +24,8 @@ def test_the_remark_gives_the_interval_of_the_verdict(digits):
     labels = np.where(np.arange(len(y)) < 40, y, -1)
     model = GinzburgLandauClassifier().fit(X[:300], labels[:300])
     figures, held = model.choice_.figures, model.hold_out()
-    told = held.skipped + len(held.rows) * (1 - 1 / held.folds)
-    assert (figures.n_hidden, figures.n_told) == (len(held.rows), told)
+    shown = held.skipped + len(held.rows) * (1 - 1 / held.folds)
+    assert (figures.n_hidden, figures.n_shown) == (len(held.rows), shown)
 
 
 def test_classes_that_no_column_tells_apart_get_a_remark():

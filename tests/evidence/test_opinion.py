@@ -66,6 +66,30 @@ def test_citations_and_words(data_home):
     assert str(both.choice_).startswith("flow on the given graph; strongest experts: ")
 
 
+@pytest.fixture
+def blobs_of_two():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 40)
+    return rng.normal(size=(80, 3)) + 2 * y[:, None], np.where(rng.random(80) < 0.3, y, -1)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_beside_a_given_graph_the_graph_of_the_rows_is_asked_whatever_its_neighbours(k, blobs_of_two):
+    X, labels = blobs_of_two
+    own = pl.similarity_graph(pl.nearest_neighbors(X[:, :1], 5))
+    model = GinzburgLandauClassifier(k).fit(X, labels, graph=own)
+    assert {"carried given", "harmonic given", f"harmonic {k}", f"poisson {k}"} <= set(model.choice_.weights)
+    assert model.n_neighbors_ == k
+
+
+def test_a_given_graph_takes_the_place_of_the_smallest_automatic_one(blobs_of_two):
+    X, labels = blobs_of_two
+    own = pl.similarity_graph(pl.nearest_neighbors(X[:, :1], 5))
+    asked = set(GinzburgLandauClassifier().fit(X, labels, graph=own).choice_.weights)
+    assert {"carried given", "harmonic 10"} <= asked
+    assert "harmonic 3" not in asked
+
+
 def test_a_classifier_or_its_probabilities_can_be_evidence(digits):
     X, y = digits
     labels = sample_labels(y, 5, random_state=0)

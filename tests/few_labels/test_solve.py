@@ -36,7 +36,8 @@ def test_labels_too_far_apart_for_the_solver_are_not_spread():
     path = np.diag(np.ones(999), 1)
     labels = np.full(1000, -1)
     labels[[0, 700]] = 0, 1
-    model = GinzburgLandauClassifier(affinity="precomputed").fit(path + path.T, labels)
+    model = GinzburgLandauClassifier(affinity="precomputed", evidence=None).fit(path + path.T, labels)
+    assert not model.solution_.sharpened
     (border,) = np.flatnonzero(np.diff(model.transduction_))
     assert abs(border - 350) <= 5
     assert model.solution_.reason == "rest"
@@ -51,7 +52,7 @@ def test_a_spread_costs_nothing_where_labels_share_clusters(data_home):
         for seed in range(6):
             labels = sample_labels(y, per_class, random_state=seed)
             for init, scores in found.items():
-                model = GinzburgLandauClassifier(affinity="precomputed", init=init)
+                model = GinzburgLandauClassifier(affinity="precomputed", evidence=None, init=init)
                 scores.append(accuracy(model.fit(graph.weights, labels), y, labels))
         assert np.mean(found["auto"]) >= np.mean(found["hub"])
 

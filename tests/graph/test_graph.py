@@ -85,6 +85,25 @@ def test_edges_in_both_directions_or_twice_count_once():
 
 
 @pytest.mark.parametrize(
+    ("edges", "joined"),
+    [
+        ([(0, 1), (2, 3)], {(0, 1), (2, 3)}),
+        (((0, 1), (2, 3)), {(0, 1), (2, 3)}),
+        ([[0, 1], [2, 3]], {(0, 2), (1, 3)}),
+        (np.array([[0, 1], [2, 3]]), {(0, 2), (1, 3)}),
+        ((np.array([0, 1]), np.array([2, 3])), {(0, 2), (1, 3)}),
+        ([(0, 1), (1, 2), (2, 3)], {(0, 1), (1, 2), (2, 3)}),
+        (np.array([(0, 1), (1, 2), (2, 3)]), {(0, 1), (1, 2), (2, 3)}),
+        ([(0, 0, 1), (1, 2, 3)], {(0, 1), (0, 2), (1, 3)}),
+        ([(0, 3)], {(0, 3)}),
+    ],
+)
+def test_two_tuples_are_pairs_and_two_rows_are_rows(edges, joined):
+    half = sparse.triu(pl.Graph.from_edges(edges).weights).tocoo()
+    assert {(int(i), int(j)) for i, j in zip(half.row, half.col)} == joined
+
+
+@pytest.mark.parametrize(
     ("edges", "options", "word"),
     [
         ([[0, 1, 2]], {}, "two rows"),

@@ -31,7 +31,9 @@ class Explanation(list[tuple[int, Any, float]]):
         self.by_columns, self.by_neighbors = by_columns, by_neighbors
 
 
-def decision_shares(graph: Graph, state: State, opinion: Opinion | None, row: int) -> tuple[float, float]:
+def decision_shares(
+    graph: Graph, state: State, opinion: Opinion | None, row: int, epsilon: float
+) -> tuple[float, float]:
     """How much of a decision is due to the columns of the row, and how much to its neighbours.
 
     The decision is the lead of the row's class on the next one in the vote. The neighbours' arms are one part
@@ -48,6 +50,8 @@ def decision_shares(graph: Graph, state: State, opinion: Opinion | None, row: in
         The evidence, if there is any.
     row : int
         A vertex with a class.
+    epsilon : float
+        The ε at which the flow ended: the smaller, the more the evidence counts.
 
     Returns
     -------
@@ -56,14 +60,14 @@ def decision_shares(graph: Graph, state: State, opinion: Opinion | None, row: in
     """
     if opinion is None:
         return 0.0, 1.0
-    indptr, indices, _ = graph.csr
+    indptr, indices, weights = graph.csr
     edges = slice(indptr[row], indptr[row + 1])
     near, q = indices[edges], opinion.probabilities[row].astype(np.float64)
     votes = np.bincount(
-        state.arm[near].clip(0), graph.walk[edges] * state.height[near] * (state.arm[near] >= 0), len(q)
+        state.arm[near].clip(0), weights[edges] * state.height[near] * (state.arm[near] >= 0), len(q)
     )
-    own = int(state.arm[row])
-    total = votes + opinion.voice / 2 * q
+    own, voice = int(state.arm[row]), opinion.voice / (2 * epsilon)
+    total = votes + voice * q
     total[own] = -np.inf
     other = int(total.argmax()) if len(q) > 1 else own
 
@@ -73,7 +77,7 @@ def decision_shares(graph: Graph, state: State, opinion: Opinion | None, row: in
     of_graphs = opinion.graph_logits[row].astype(np.float64)
     of_columns = np.log(np.maximum(q, 1e-30)) - of_graphs - opinion.offsets
     columns = lead(of_columns) / max(lead(of_columns) + lead(of_graphs), 1e-30)
-    evidence, neighbors = opinion.voice / 2 * lead(q), lead(votes)
+    evidence, neighbors = voice * lead(q), lead(votes)
     share = float(evidence * columns / max(evidence + neighbors, 1e-30))
     return share, 1 - share
 

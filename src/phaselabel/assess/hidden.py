@@ -120,9 +120,9 @@ class HeldOut:
         hidden, unknown = len(self.rows), self.unknown
         if not hidden:
             return 0.0, 1.0
-        told = hidden + self.skipped - hidden / max(self.folds, 1)
+        shown = hidden + self.skipped - hidden / max(self.folds, 1)
         alike = 1 / float(np.square(self.weights).sum())  # as many labels of one weight say as much
-        low, high = interval_of(self.accuracy, alike, told * alike / hidden, z)
+        low, high = interval_of(self.accuracy, alike, shown * alike / hidden, z)
         return (1 - unknown) * low, (1 - unknown) * high + unknown
 
     @property

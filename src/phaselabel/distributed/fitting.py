@@ -374,7 +374,7 @@ def fit_known(
     settings.evidence = checked_given(
         settings.evidence, X.shape[0], len(classes), has_rows=True, affinity="nearest_neighbors"
     )
-    by_graph_alone = settings.evidence is None and settings.policy.spread_below > 0
+    by_graph_alone = settings.evidence is None and settings.policy.spread_up_to > 0
     if settings.in_blocks is True and sizes.are_given and by_graph_alone:
         raise ValueError(
             "class_sizes are met on the whole graph, by one worker, where evidence is None; leave "

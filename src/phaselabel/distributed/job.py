@@ -369,7 +369,7 @@ class Job:
         name: str,
     ) -> tuple[Solution, NDArray[np.int64]]:
         """The solution of the blocks, and the classes' sizes."""
-        policy = HUB if settings.policy.spread_below else settings.policy
+        policy = HUB if settings.policy.spread_up_to else settings.policy
         return solve_in_blocks(
             blocks, partition, known, n_classes, settings.sizes(n_classes), settings.flow, policy, name,
             resume=self._resume, callbacks=settings.callbacks,
@@ -452,7 +452,7 @@ def _sees(folder: Folder, name: str) -> bool:
 
 def _may_be_whole(n_rows: int, n_classes: int, settings: Settings) -> bool:
     """Whether the problem is one that a local fit would not solve by the flow from the hub alone."""
-    if settings.in_blocks is True or not settings.policy.spread_below:
+    if settings.in_blocks is True or not settings.policy.spread_up_to:
         return False
     small = n_rows * n_classes <= settings.policy.largest_table
     return settings.in_blocks is False or small or settings.sizes(n_classes).are_given

@@ -235,7 +235,7 @@ class GinzburgLandauClassifier(FittedClassifier):
         problem, opinion = self._problem(graphs, labels, classes, flow), None
         if evidence is not None:
             rows = X if self.affinity == "nearest_neighbors" else None
-            own = graph is not None and len(graphs) > 1
+            own = graph is not None
             problem, opinion = believe(rows, graphs, problem, evidence, own=own, columns=columns)
             policy = EVIDENCE
             init = agreeing(opinion.start(), init)
@@ -305,7 +305,8 @@ class GinzburgLandauClassifier(FittedClassifier):
                 raise ValueError(
                     f"graph must have one vertex per row of X, {X.shape[0]}; got {own.n_vertices}."
                 )
-            graphs.pop(str(RUNGS[0]), None)  # the given graph takes the place of the smallest one
+            if len(graphs) > 1:
+                graphs.pop(str(RUNGS[0]), None)  # the given graph takes the place of the smallest one
             graphs = {GIVEN: own} | graphs
         return graphs, neighbors
 

@@ -22,6 +22,7 @@ from phaselabel.evidence.advice import advice, alarms, doubts, untested
 from phaselabel.evidence.opinion import Choice, Opinion
 from phaselabel.few_labels.graph_quality import remarks
 from phaselabel.few_labels.sharpen import sharpened
+from phaselabel.flow.schedule import FlowSettings
 from phaselabel.flow.vote_shares import own_shares
 from phaselabel.labels import decode
 
@@ -37,6 +38,7 @@ class FittedClassifier(GraphClassifier):
 
     abstain_below: float | None
     dask_options: dict[str, Any] | None
+    epsilon: Any
     choice_: Choice | None
     novel_: NDArray[np.bool_] | None
     #: What a fit on a Dask array left; None after any other fit.
@@ -235,8 +237,8 @@ class FittedClassifier(GraphClassifier):
         Parameters
         ----------
         folds : int, default=10
-            The number of turns; fewer where the largest class has fewer labels. With evidence neither
-            argument is used: ``fit`` has hidden labels already, in at most five turns.
+            The number of turns, from 2 on; fewer where the largest class has fewer labels. With evidence
+            neither argument is used: ``fit`` has hidden labels already, in at most five turns.
         random_state : int, Generator or None
             How the labels are dealt out.
 
@@ -252,6 +254,7 @@ class FittedClassifier(GraphClassifier):
         >>> model.hold_out().accuracy
         1.0
         """
+        check_count(folds, 2, "folds")
         if self._fitted is not None and self.choice_ is not None:
             return self._fitted.held_out(self.class_sizes_)
         if (model := self.gathered()) is not self:
@@ -331,7 +334,8 @@ class FittedClassifier(GraphClassifier):
         ]
         if self._labels[row] >= 0 or self.solution_.arm[row] < 0:
             return Explanation(rows, 0.0, 0.0)
-        return Explanation(rows, *decision_shares(self.graph_, self.solution_.state, self._believed, row))
+        state, epsilon = self.solution_.state, FlowSettings(self.epsilon).last_epsilon
+        return Explanation(rows, *decision_shares(self.graph_, state, self._believed, row, epsilon))
 
     def query(self, n: int = 1) -> NDArray[np.intp]:
         """The rows to label next: unsure, typical of their region, far from each other.
@@ -404,7 +408,7 @@ class FittedClassifier(GraphClassifier):
             logits += weights[:, j : j + 1] * self._believed.graph_logits[neighbors.indices[:, j]]
         odds = self._believed.of_rows(X, logits)
         # The vote of a vertex at the hub: what its neighbours say, and what is believed of it.
-        votes = self._believed.voice * odds / 2
+        votes = self._believed.voice * odds / (2 * FlowSettings(self.epsilon).last_epsilon)
         heights = weights * self.solution_.height[neighbors.indices]
         rows = np.arange(len(odds))[:, None]
         np.add.at(votes, (rows, self.solution_.arm[neighbors.indices]), heights)

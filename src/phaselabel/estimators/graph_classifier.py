@@ -20,7 +20,7 @@ from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.vote_shares import LARGEST_TABLE, vote_shares, votes_on
 from phaselabel.graph import Graph, Neighbors, nearest_neighbors, similarity_graph
-from phaselabel.graph.neighbors import check_n_neighbors
+from phaselabel.graph.rungs import asked_neighbors
 from phaselabel.graph.table_checks import as_float
 from phaselabel.graph.weights import check_scale_neighbor, local_scales, scaled_squares
 from phaselabel.io.rows import as_rows
@@ -211,7 +211,8 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
     def save(self, path: Any, *, overwrite: bool = False) -> None:
         """Keep the fitted model in a folder (or one ``.zip`` file) that :func:`phaselabel.load` opens.
 
-        It holds plain arrays and JSON, no pickle; ``callbacks`` and ``random_state`` are not kept.
+        It holds plain arrays and JSON, no pickle; ``callbacks``, ``dask_options``, ``random_state``,
+        ``verbose`` and an ``init`` that is a classifier are not kept: a loaded model has the defaults.
 
         Parameters
         ----------
@@ -299,7 +300,7 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
         """The similarity graph, and the neighbours it is made of where there are any."""
         if self.affinity == "precomputed":
             return X if isinstance(X, Graph) else Graph.from_weights(X, np.float32), None
-        neighbors = self._search(X, self._n_neighbors(X.shape[0]))
+        neighbors = self._search(X, asked_neighbors(self.n_neighbors, X.shape[0]))
         return similarity_graph(neighbors, self.scale_neighbor), neighbors
 
     def _search(self, X: Any, n_neighbors: int) -> Neighbors:
@@ -308,12 +309,6 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
         if self.affinity == "precomputed_nearest_neighbors":
             return Neighbors.from_distances(X, n_neighbors)
         return nearest_neighbors(X, n_neighbors, metric=self.metric, progress=self.verbose)
-
-    def _n_neighbors(self, n_rows: int) -> int:
-        if isinstance(self.n_neighbors, str) and self.n_neighbors == "auto":
-            return max(1, min(10, n_rows - 1))
-        check_n_neighbors(self.n_neighbors, n_rows)
-        return self.n_neighbors
 
     def _learn(
         self,
@@ -421,7 +416,7 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
 
     def _near(self, X: Any) -> tuple[Neighbors, NDArray[np.float64]]:
         """The neighbours of new rows among the fitted ones, and the weight of each in their vote."""
-        k = getattr(self, "n_neighbors_", None) or self._n_neighbors(self.graph_.n_vertices)
+        k = getattr(self, "n_neighbors_", None) or asked_neighbors(self.n_neighbors, self.graph_.n_vertices)
         if self.affinity == "nearest_neighbors":
             neighbors = nearest_neighbors(
                 self._fit_X, k, queries=X, metric=self.metric, progress=self.verbose

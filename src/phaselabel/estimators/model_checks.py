@@ -18,6 +18,7 @@ from phaselabel.flow.minimize import Solution
 from phaselabel.flow.star import checked_state
 from phaselabel.graph import Graph
 from phaselabel.graph.graph import MAX_WEIGHT, SYMMETRY_TOLERANCE
+from phaselabel.graph.rungs import asked_neighbors
 from phaselabel.graph.weights import check_scale_neighbor
 
 #: Numbers of a model of the rows have at most this size; scaled rows have numbers around 1.
@@ -81,7 +82,7 @@ def _check_rows(model: Any, n: int) -> None:
         return
     require(_is_array(tau, (n,), "f"), "local scales")
     require(bool(tau.min() >= 0 and tau.max() < np.inf), "local scales")
-    asked, used = model._n_neighbors(n), getattr(model, "n_neighbors_", None)
+    asked, used = asked_neighbors(model.n_neighbors, n), getattr(model, "n_neighbors_", None)
     require(used is None or (is_whole(used) and 1 <= used < n), "neighbours")
     check_scale_neighbor(model.scale_neighbor, used or asked)
     if model.affinity == "precomputed_nearest_neighbors":

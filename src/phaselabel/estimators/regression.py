@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from phaselabel.estimators.harmonic import Held, harmonic
 from phaselabel.estimators.notebook import InNotebook, shares
 from phaselabel.graph import Graph, nearest_neighbors, similarity_graph
-from phaselabel.graph.neighbors import check_n_neighbors
+from phaselabel.graph.foreign import as_graph
+from phaselabel.graph.rungs import asked_neighbors
 from phaselabel.graph.table_checks import as_float
 from phaselabel.graph.weights import local_scales, scaled_squares
 
@@ -32,7 +33,7 @@ FEWEST_VALUES = 20
 #: Known values are hidden in this many turns to weigh the experts.
 TURNS = 5
 
-#: A known value is held at most this many times as firmly as its neighbours hold it: more is no difference.
+#: A known value is held at most this many times as firmly as by its neighbours; more makes no difference.
 FIRMEST = 1e10
 
 #: Units of a column beyond which a row is no farther away for a model; trees compute in single precision.
@@ -143,7 +144,7 @@ class GraphRegressor(InNotebook, RegressorMixin, BaseEstimator):
             The rows, or what ``affinity`` says.
         y : array-like of shape (n_samples,)
             The values; NaN where not known.
-        graph : Graph or sparse matrix, optional
+        graph : Graph, sparse matrix, or graph of another library, optional
             A graph that is not made from the rows; it takes the place of their own.
 
         Returns
@@ -194,7 +195,7 @@ class GraphRegressor(InNotebook, RegressorMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         if self.affinity not in ("nearest_neighbors", "precomputed"):
             raise ValueError(f"affinity must be 'nearest_neighbors' or 'precomputed'; got {self.affinity!r}.")
-        if self.evidence not in ("auto", None):
+        if self.evidence is not None and not (isinstance(self.evidence, str) and self.evidence == "auto"):
             raise ValueError(f"evidence must be 'auto' or None; got {self.evidence!r}.")
         number = isinstance(self.fidelity, Real) and not isinstance(self.fidelity, bool | np.bool_)
         if not number or not 0 < self.fidelity < np.inf:
@@ -219,25 +220,20 @@ class GraphRegressor(InNotebook, RegressorMixin, BaseEstimator):
         """The given graph, or that of the rows' neighbours."""
         own = X if self.affinity == "precomputed" else given
         if own is not None:
-            graph = own if isinstance(own, Graph) else Graph.from_weights(own, np.float64)
+            graph = as_graph(own, np.float64)
             if self.affinity == "nearest_neighbors" and graph.n_vertices != len(X):
                 raise ValueError(
                     f"graph must have one vertex per row of X, {len(X)}; got {graph.n_vertices}."
                 )
         if self.affinity == "nearest_neighbors":
-            neighbors = nearest_neighbors(X, self._k(len(X)), metric=self.metric)
+            k = asked_neighbors(self.n_neighbors, len(X))
+            neighbors = nearest_neighbors(X, k, metric=self.metric)
             self._tau, self._fit_X = local_scales(neighbors, self.scale_neighbor), X
             if own is None:
                 graph = similarity_graph(neighbors, self.scale_neighbor, dtype=np.float64)
         else:
             self.n_features_in_ = graph.n_vertices
         return graph
-
-    def _k(self, n_rows: int) -> int:
-        if isinstance(self.n_neighbors, str) and self.n_neighbors == "auto":
-            return max(1, min(10, n_rows - 1))
-        check_n_neighbors(self.n_neighbors, n_rows)
-        return int(self.n_neighbors)
 
     def _weighed(
         self, X: Any, y: NDArray[np.float64], known: NDArray[np.bool_]
@@ -337,7 +333,8 @@ class GraphRegressor(InNotebook, RegressorMixin, BaseEstimator):
         if self.affinity != "nearest_neighbors":
             raise ValueError("predict needs rows of features; with affinity='precomputed' use transduction_.")
         X = as_float(validate_data(self, X, reset=False, dtype=REAL), "X")
-        neighbors = nearest_neighbors(self._fit_X, self._k(len(self._fit_X)), queries=X, metric=self.metric)
+        k = asked_neighbors(self.n_neighbors, len(self._fit_X))
+        neighbors = nearest_neighbors(self._fit_X, k, queries=X, metric=self.metric)
         exponents = scaled_squares(neighbors, local_scales(neighbors, self.scale_neighbor), self._tau)
         values = self._graph_values[neighbors.indices]
         weights = np.exp(exponents.min(axis=1, keepdims=True) - exponents) * ~np.isnan(values)

@@ -35,7 +35,7 @@ LATER = ("_believed", "choice_", "n_neighbors_", "novel_")
 
 #: Parameters that are functions, or state of the moment; a loaded model has their defaults. The packed state
 #: is made from the solution.
-_NOT_KEPT = ("callbacks", "random_state", "verbose", "_packed")
+_NOT_KEPT = ("callbacks", "dask_options", "random_state", "verbose", "_packed")
 
 #: Attempts to read a model while other processes replace it.
 ATTEMPTS = 10
@@ -68,8 +68,11 @@ def save(
     if name not in ESTIMATORS:
         raise ValueError(f"model must be a classifier of phaselabel to be saved; got {name}.")
     parameters = model.get_params(deep=False)
+    kept = {key: value for key, value in parameters.items() if key not in _NOT_KEPT}
+    if hasattr(kept.get("init"), "get_params"):  # a fitted classifier: the labels are those of "auto"
+        del kept["init"]
     body = {
-        "parameters": {key: value for key, value in parameters.items() if key not in _NOT_KEPT},
+        "parameters": kept,
         "learned": {k: v for k, v in vars(model).items() if k not in (*parameters, *_NOT_KEPT)},
         "extra": extra or {},
     }

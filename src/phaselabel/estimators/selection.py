@@ -19,7 +19,7 @@ class LabeledFold:
         Folds. A class's only label is never held back.
     unlabeled : object, default=-1
         The entry of ``y`` that means "not known". Values with a fraction, for a regressor, are dealt by their
-        size; NaN means "not known" there.
+        size; NaN means "not known" there. Values that are all whole numbers are taken for classes.
 
     Examples
     --------
@@ -107,7 +107,10 @@ class LabeledFold:
             if len(members) > 1:
                 fold[members] = np.arange(len(members)) % min(self.n_splits, len(members))
         if not (fold >= 0).any():
-            raise ValueError("LabeledFold needs a class with at least 2 labels; label a few more rows.")
+            raise ValueError(
+                "LabeledFold needs a class with at least 2 labels; label a few more rows, or add 0.5 to y if "
+                "it holds a regressor's values: numbers without a fraction are taken for classes."
+            )
         for number in range(fold.max() + 1):
             test = fold == number
             if test.any():

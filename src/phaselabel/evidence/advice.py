@@ -6,25 +6,25 @@ from numpy.typing import NDArray
 from phaselabel.evidence.interval import interval_of
 from phaselabel.evidence.pool import Figures
 
-#: What both together find beyond one of them counts from this many standard errors on.
+#: A gain of both together over the better one counts if it exceeds this many standard errors.
 STANDARD_ERRORS = 1.0
 
-#: A side this much worse than the other one is worth a word.
+#: A remark is made if one side finds this much less than the other.
 FAR_WORSE = 0.1
 
-#: A gain that can be seen in whole percents.
+#: A gain smaller than this does not show in whole percents, and is called nothing.
 VISIBLE = 0.005
 
-#: A class with more than this share of the rows is worth a word.
+#: A remark is made of a class with more than this share of the rows.
 NEARLY_ALL = 0.95
 
-#: Hidden labels from which on the figures are quoted.
+#: Shares are quoted from this number of hidden labels.
 ENOUGH_LABELS = 20
 
-#: Unless the interval of the share that is right begins above this, it is worth a word.
+#: A remark is made unless the lower end of the interval is above this.
 MOSTLY_RIGHT = 0.75
 
-#: A class is worth a word if more than this share of all rows is probably put into it by mistake.
+#: A remark is made of a class if more than this share of all rows is probably put into it by mistake.
 MUCH_MISTAKEN = 0.15
 
 
@@ -53,7 +53,7 @@ def advice(figures: Figures, *, sizes_known: bool = False) -> list[str]:
             "No class has two known labels, so none could be hidden to see how good these labels are: "
             f"{unknown} known; label a second row of each class{_or_sizes(sizes_known)}."
         ]
-    return _uncertain(figures, sizes_known) + _superfluous(figures)
+    return _uncertain(figures, sizes_known) + superfluous(figures)
 
 
 def _or_sizes(known: bool) -> str:
@@ -63,7 +63,7 @@ def _or_sizes(known: bool) -> str:
 def _uncertain(figures: Figures, sizes_known: bool) -> list[str]:
     """A sentence where hidden labels leave it open whether most labels are right."""
     n, share = figures.n_hidden, figures.together or 0.0
-    low, high = interval_of(share, n, figures.n_told)
+    low, high = interval_of(share, n, figures.n_shown)
     if low >= MOSTLY_RIGHT:
         return []
     return [
@@ -74,7 +74,14 @@ def _uncertain(figures: Figures, sizes_known: bool) -> list[str]:
     ]
 
 
-def _superfluous(figures: Figures) -> list[str]:
+def superfluous(figures: Figures) -> list[str]:
+    """A sentence about the graph or the columns, if one of them adds nothing that hidden labels show.
+
+    Examples
+    --------
+    >>> superfluous(Figures(0.94, 0.61, 0.94, 100, 80))[0][:28]
+    'The graph adds nothing here:'
+    """
     rows, graph, together = figures.rows, figures.graph, figures.together
     if rows is None or graph is None or together is None or figures.n_hidden < ENOUGH_LABELS:
         return []

@@ -52,7 +52,7 @@ def spread_weight(labels_per_class: float) -> float:
     >>> spread_weight(1), spread_weight(2), spread_weight(20), spread_weight(51)
     (2.0, 0.5, 0.005, 0.0)
     """
-    few = labels_per_class <= FIT.spread_below
+    few = labels_per_class <= FIT.spread_up_to
     return SPREAD_WEIGHT / max(labels_per_class, 1) ** 2 if few else 0.0
 
 
@@ -175,7 +175,7 @@ class Figures:
         Shares of the hidden labels; None where there is no such expert, or no label could be hidden.
     n_hidden : int
         The number of labels that were hidden in turn.
-    n_told : float
+    n_shown : float
         The number of labels that were shown in a turn, on average.
     """
 
@@ -183,7 +183,7 @@ class Figures:
     graph: float | None
     together: float | None
     n_hidden: int
-    n_told: float = 0.0
+    n_shown: float = 0.0
 
     @classmethod
     def of(cls, tables: Table, kinds: list[str], folds: Folds, together: Table) -> "Figures":
@@ -192,7 +192,7 @@ class Figures:
         if not len(y):
             return cls(None, None, None, 0)
         balance = class_weights(y, folds.n_classes)
-        told = len(folds.known) - len(y) / folds.n_hidden
+        shown = len(folds.known) - len(y) / folds.n_hidden
 
         def share(logits: Table) -> float:
             return float(np.average(logits.argmax(axis=1) == y, weights=balance))
@@ -201,4 +201,4 @@ class Figures:
             mine = [i for i, kind in enumerate(kinds) if kind in wanted]
             return share(tables[:, mine].sum(axis=1)) if mine else None
 
-        return cls(by("rows"), by("graph", "spread"), share(together), len(y), told)
+        return cls(by("rows"), by("graph", "spread"), share(together), len(y), shown)

@@ -9,7 +9,7 @@ from phaselabel.graph import Graph
 #: A row with more than this many times the usual number of neighbours is crowded.
 CROWDED_RATIO = 10
 
-#: Purity is told from this number of edges between known labels on.
+#: Purity is computed from at least this many edges between known labels.
 LEAST_EDGES = 15
 
 #: Below this purity a remark says that the graph separates the classes badly.

@@ -11,7 +11,7 @@ class Policy:
     ----------
     name : str
         Stands in the solution.
-    spread_below : int
+    spread_up_to : int
         At most this many labels per class, on average, are spread over the graph before the flow; 0 never.
     largest_table : int
         A spread needs a table of vertices times classes; a larger one is not made.
@@ -30,12 +30,12 @@ class Policy:
 
     Examples
     --------
-    >>> FIT.name, FIT.spread_below, LITERAL.drift
+    >>> FIT.name, FIT.spread_up_to, LITERAL.drift
     ('fit', 50, None)
     """
 
     name: str
-    spread_below: int = 50
+    spread_up_to: int = 50
     largest_table: int = 60_000_000
     drift: float | None = 0.05
     drift_after_spread: float = 0.01
@@ -47,8 +47,8 @@ class Policy:
 
     def spreads(self, n_vertices: int, n_labels: int, n_classes: int, *, sizes_given: bool) -> bool:
         """Whether labels are spread before the flow: they are few, or class sizes are given."""
-        few = n_labels <= self.spread_below * n_classes and n_vertices * n_classes <= self.largest_table
-        return self.spread_below > 0 and n_classes > 1 and (few or sizes_given)
+        few = n_labels <= self.spread_up_to * n_classes and n_vertices * n_classes <= self.largest_table
+        return self.spread_up_to > 0 and n_classes > 1 and (few or sizes_given)
 
 
 #: The graph alone, the default without evidence.
@@ -65,10 +65,10 @@ QUICK = Policy(
 )
 
 #: The flow from the hub, watched: graphs in blocks on a cluster, and an expert beside others.
-HUB = Policy("hub", spread_below=0)
+HUB = Policy("hub", spread_up_to=0)
 
 #: With evidence the flow starts from what is believed; evidence pins the interface, so nothing is watched.
-EVIDENCE = Policy("evidence", spread_below=0, drift=None)
+EVIDENCE = Policy("evidence", spread_up_to=0, drift=None)
 
 #: The flow alone, from the start that is given: the paper's way, and that of images.
-LITERAL = Policy("literal", spread_below=0, drift=None)
+LITERAL = Policy("literal", spread_up_to=0, drift=None)

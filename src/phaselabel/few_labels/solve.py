@@ -126,7 +126,7 @@ def solve(
         With the policy's name.
     """
     k = problem.n_classes
-    if k == 1 and policy.spread_below:
+    if k == 1 and policy.spread_up_to:
         return replace(_one_class(problem), policy=policy.name)
     start = _spread(problem, policy, shares)
     graph, flow, limit = problem.graph, problem.flow, policy.drift
@@ -176,6 +176,6 @@ def _one_class(problem: Problem) -> Solution:
     """With one class every vertex in a component with a label has it: no flow is needed."""
     reached = problem.graph.reached(problem.trusted >= 0)
     state = State(np.where(reached, 0, -1).astype(np.int32), np.where(reached, LEAF, 0.0))
-    epsilon = problem.flow.stages[-1][0]
+    epsilon = problem.flow.last_epsilon
     now = evaluate(problem.graph, state, problem.labels, epsilon=epsilon, fidelity=problem.fidelity)
     return Solution(state.arm, state.height, as_trace([(0, now)]), 0, "There is one class.", True)

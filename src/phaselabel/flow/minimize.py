@@ -222,7 +222,8 @@ def descend(descent: Descent, settings: FlowSettings, callbacks: Sequence[Callba
     final = descent.state()
     if not ended:
         trace.append((descent.n_iter, descent.energy()))
-    reason, status = rest.outcome(descent.n_iter, stopped, scheduled)
+    waiting = descent.n_vertices - int(final.sizes(1).sum())
+    reason, status = rest.outcome(descent.n_iter, waiting, stopped, scheduled)
     converged = resting and reason != "stalled"
     return Solution(final.arm, final.height, as_trace(trace), descent.n_iter, status, converged, reason)
 
@@ -273,17 +274,17 @@ class _Rest:
         """Whether vertices wait that are connected to a known label."""
         return self.n_unreachable is not None and waiting > self.n_unreachable
 
-    def outcome(self, n_iter: int, stopped: bool, scheduled: bool) -> tuple[Reason, str]:
-        """Why the flow ended, as a word and as a sentence."""
+    def outcome(self, n_iter: int, waiting: int, stopped: bool, scheduled: bool) -> tuple[Reason, str]:
+        """Why the flow ended, with ``waiting`` vertices without a class, as a word and as a sentence."""
         if stopped:
             return "callback", f"Stopped by a callback after {n_iter} sweeps."
         if scheduled:
             return "schedule", f"Ran the epsilon schedule to its end, {n_iter} sweeps."
-        if self.found and self._is_ahead(self._waiting):
-            assert self.n_unreachable is not None
+        late = waiting - (self.n_unreachable or 0)
+        if self.found and self._is_ahead(waiting):
             return "stalled", (
-                f"Stalled after {n_iter} sweeps: {self._waiting - self.n_unreachable} vertices are connected "
-                "to a known label by edges whose weights vanish in the arithmetic; scale the weights up."
+                f"Stalled after {n_iter} sweeps: {late} vertices are connected to a known label by edges "
+                "whose weights vanish in the arithmetic; scale the weights up."
             )
         if self.found and self.flipping:
             return "rest", (
@@ -292,8 +293,8 @@ class _Rest:
             )
         if self.found:
             return "rest", f"Converged after {n_iter} sweeps: labels quiet, energy flat."
-        waiting = f" {self._waiting} vertices have not been reached yet;" if self._waiting else ""
-        return "limit", f"Stopped at the limit of {n_iter} sweeps;{waiting} raise max_iter to go on."
+        unreached = f" {late} vertices have not been reached yet;" if late else ""
+        return "limit", f"Stopped at the limit of {n_iter} sweeps;{unreached} raise max_iter to go on."
 
 
 def as_trace(trace: list[tuple[int, Energy]]) -> NDArray[np.void]:

@@ -107,6 +107,11 @@ class FlowSettings:
             return [(value, self.epsilon.sweeps) for value in self.epsilon]
         return [(float(self.epsilon), self.max_iter)]
 
+    @property
+    def last_epsilon(self) -> float:
+        """The value of ε at which the flow ends."""
+        return self.stages[-1][0]
+
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -275,16 +275,20 @@ def checked_labels(
         raise ValueError("labels has no known label; give at least one entry a class of 0 or more.")
     if lowest < -1:
         raise ValueError(f"labels must be -1 (unknown) or 0 and above; got {lowest}.")
+    most = max(n_vertices, 1_000_000)
     if n_classes is None:
         n_classes = highest + 1
+        if n_classes > most:
+            raise ValueError(
+                f"labels go up to {highest} for {n_vertices} vertices; number the classes 0, 1, 2 … without "
+                "gaps."
+            )
     elif isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer) or highest >= n_classes:
         raise ValueError(
             f"n_classes must be a whole number above the highest label, {highest}; got {n_classes!r}."
         )
-    if n_classes > max(n_vertices, 1_000_000):
-        raise ValueError(
-            f"labels go up to {highest} for {n_vertices} vertices; number the classes 0, 1, 2 … without gaps."
-        )
+    elif n_classes > most:
+        raise ValueError(f"n_classes must be at most {most} for {n_vertices} vertices; got {n_classes}.")
     return found.astype(np.int32), int(n_classes)
 
 

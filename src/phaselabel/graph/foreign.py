@@ -7,13 +7,15 @@ import numpy as np
 from phaselabel.graph.graph import Graph
 
 
-def as_graph(value: Any) -> Graph:
+def as_graph(value: Any, dtype: Any = np.float32) -> Graph:
     """Turn a graph into a :class:`Graph`.
 
     Parameters
     ----------
     value : Graph, sparse matrix, or a graph of PyG, DGL, networkx or igraph
         The graph. PyG's has ``edge_index``; DGL's has ``edges()`` and ``num_nodes()``.
+    dtype : dtype, default=float32
+        The type of the weights of a matrix: float32 or float64.
 
     Returns
     -------
@@ -38,4 +40,4 @@ def as_graph(value: Any) -> Graph:
     if callable(getattr(value, "edges", None)) and callable(getattr(value, "num_nodes", None)):
         heads, tails = (np.asarray(ends) for ends in value.edges())
         return Graph.from_edges(np.stack([heads, tails]), None, int(value.num_nodes()))
-    return Graph.from_weights(value, np.float32)
+    return Graph.from_weights(value, dtype)

@@ -155,7 +155,8 @@ class Graph:
         Parameters
         ----------
         edges : array-like of shape (2, n_edges) or (n_edges, 2)
-            Two rows of vertex numbers, as in PyG's ``edge_index``, or pairs.
+            Two rows of vertex numbers, as in PyG's ``edge_index``, or pairs. An array of shape (2, 2) is two
+            rows, as is a list of two lists; a list of two tuples is two pairs.
         weights : array-like of shape (n_edges,), optional
             The weight of every edge; 1 by default.
         n_vertices : int, optional
@@ -168,8 +169,10 @@ class Graph:
 
         Examples
         --------
-        >>> Graph.from_edges([[0, 1, 1], [1, 0, 2]])
-        Graph(3 vertices, 2 edges, 1 component)
+        >>> Graph.from_edges([[0, 0, 1], [1, 2, 3]])
+        Graph(4 vertices, 3 edges, 1 component)
+        >>> Graph.from_edges([(0, 1), (2, 3)]).components.tolist()
+        [0, 0, 1, 1]
         """
         pairs = np.asarray(edges)
         if pairs.size == 0:
@@ -178,7 +181,9 @@ class Graph:
             raise ValueError(
                 f"edges must be two rows of vertex numbers, or pairs; got {pairs.dtype} {pairs.shape}."
             )
-        heads, tails = pairs if len(pairs) == 2 else pairs.T
+        tuples = isinstance(edges, list | tuple) and all(isinstance(edge, tuple) for edge in edges)
+        rows = len(pairs) == 2 and not (tuples and pairs.shape == (2, 2))
+        heads, tails = pairs if rows else pairs.T
         n = _number_of_vertices(pairs, n_vertices)
         if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):
             raise ValueError(f"edges must lie between 0 and {n - 1}; found {pairs.min()} to {pairs.max()}.")

@@ -1,9 +1,10 @@
 """One search for neighbours in, graphs of several numbers of neighbours out."""
 
 from dataclasses import replace
+from typing import Any
 
 from phaselabel.graph.graph import Graph
-from phaselabel.graph.neighbors import Neighbors
+from phaselabel.graph.neighbors import Neighbors, check_n_neighbors
 from phaselabel.graph.weights import similarity_graph
 
 #: Numbers of neighbours that are tried; the graphs are prefixes of one search.
@@ -17,6 +18,20 @@ MOST_EDGES = 1_000_000
 
 #: A rung shorter than this is no longer worth a search beyond the usual one.
 LEAST_LONG_RUNG = 20
+
+
+def asked_neighbors(n_neighbors: Any, n_rows: int) -> int:
+    """The number of neighbours that a user asks for; where nothing is chosen "auto" is the usual one.
+
+    Examples
+    --------
+    >>> asked_neighbors("auto", 1000), asked_neighbors("auto", 5), asked_neighbors(3, 1000)
+    (10, 4, 3)
+    """
+    if isinstance(n_neighbors, str) and n_neighbors == "auto":
+        return max(1, min(USUAL_RUNG, n_rows - 1))
+    check_n_neighbors(n_neighbors, n_rows)
+    return int(n_neighbors)
 
 
 def longest_rung(n_rows: int) -> int:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from phaselabel.assess.hidden import HeldOut
 from phaselabel.assess.suspects import Suspects
 from phaselabel.assess.verdict import verdict
+from phaselabel.evidence.advice import superfluous
 from phaselabel.few_labels.graph_quality import purity
 from phaselabel.graph import nearest_neighbors
+from phaselabel.graph.rungs import asked_neighbors
 from phaselabel.report.picture import Picture, class_colors, draw_rows
 
 if TYPE_CHECKING:
@@ -339,14 +341,14 @@ def assemble(
         accused=accused,
         n_novel=n_novel,
         abstain_below=model.abstain_below,
-        sides=_sides(model, held),
+        sides=_sides(model),
         advice=_advice(model),
         confusion=_confusion(names, held),
         mistakes=_mistakes(names, held),
     )
 
 
-def _sides(model: "GinzburgLandauClassifier", held: HeldOut) -> list[Side]:
+def _sides(model: "GinzburgLandauClassifier") -> list[Side]:
     """Hidden labels found by guessing, by the columns alone, by the graph alone, and together."""
     choice = model.choice_
     if choice is None or choice.figures.together is None:
@@ -363,8 +365,7 @@ def _sides(model: "GinzburgLandauClassifier", held: HeldOut) -> list[Side]:
 
 def _advice(model: "GinzburgLandauClassifier") -> str:
     """The remark on what the graph, or the columns, add, if there is one."""
-    found = [remark for remark in model.remarks_ if "nothing" in remark]
-    return found[0] if found else ""
+    return " ".join(superfluous(model.choice_.figures)) if model.choice_ else ""
 
 
 def _confusion(names: list[str], held: HeldOut) -> Confusion | None:
@@ -504,7 +505,7 @@ def _recall(model: "GinzburgLandauClassifier") -> float | None:
     points = getattr(model, "_fit_X", None)
     if not isinstance(points, np.ndarray):
         return None
-    k = model.n_neighbors_ or model._n_neighbors(len(points))
+    k = model.n_neighbors_ or asked_neighbors(model.n_neighbors, len(points))
     rows = np.random.default_rng(0).choice(len(points), min(RECALL_SAMPLE, len(points)), replace=False)
     true = nearest_neighbors(points, k + 1, queries=points[rows], metric=model.metric, method="exact").indices
     joined = total = 0
