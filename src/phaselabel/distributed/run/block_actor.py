@@ -92,23 +92,27 @@ class BlockActor(PeerActor):
         self._held.clear()
         self._set_state(state[block.boundary :][self._rank])
 
-    def save_checkpoint(self, sweep: int) -> None:
+    def save_checkpoint(self, flow: str, sweep: int) -> None:
         """Write the state, and the states of earlier sweeps that are held."""
         earlier = sorted(s for s in self._held if s < sweep)
         for kept in earlier:
-            self._folder.save(_state_file(self.number, sweep, kept), self._held[kept])
-        self._folder.save_facts(_held_file(self.number, sweep), earlier)
-        self._folder.save(_state_file(self.number, sweep, sweep), self._own[self._rank])
+            self._folder.save(self._checkpoint(flow, sweep, f"{kept:08d}.npy"), self._held[kept])
+        self._folder.save_facts(self._checkpoint(flow, sweep, "held.json"), earlier)
+        self._folder.save(self._checkpoint(flow, sweep, f"{sweep:08d}.npy"), self._own[self._rank])
 
-    def load_checkpoint(self, sweep: int) -> None:
+    def load_checkpoint(self, flow: str, sweep: int) -> None:
         """Return to a checkpoint."""
-        kept = [*self._folder.load_facts(_held_file(self.number, sweep)), sweep]
-        self._held = {s: self._folder.load(_state_file(self.number, sweep, s)) for s in kept}
+        kept = [*self._folder.load_facts(self._checkpoint(flow, sweep, "held.json")), sweep]
+        self._held = {s: self._folder.load(self._checkpoint(flow, sweep, f"{s:08d}.npy")) for s in kept}
         self._set_state(self._held[sweep])
 
-    def remove_checkpoint(self, sweep: int) -> None:
+    def remove_checkpoint(self, flow: str, sweep: int) -> None:
         """Remove the files of a checkpoint."""
-        self._folder.remove(f"checkpoints/{self.number:05d}-{sweep:08d}-*")
+        self._folder.remove(self._checkpoint(flow, sweep, "*"))
+
+    def _checkpoint(self, flow: str, sweep: int, what: str) -> str:
+        """A file of the block in a checkpoint; flows of several names may be in one folder."""
+        return f"checkpoints/{flow}-{self.number:05d}-{sweep:08d}-{what}"
 
     def hold(self, sweep: int) -> NDArray[np.int64]:
         """Keep a copy of the state, and of the last one of an earlier sweep; return the classes' sizes.
@@ -192,12 +196,14 @@ class BlockActor(PeerActor):
             out[rows] = votes[np.arange(len(votes)), arm[rows]]
         self._folder.save(pattern.format(self.number), np.where(arm >= 0, out, 0.0)[self._rank])
 
-    def write_votes(self, pattern: str) -> None:
-        """Write the votes of the neighbours of every row, as log-probabilities."""
+    def write_votes(self, positions: NDArray[np.int64], pattern: str) -> NDArray[np.float32]:
+        """Write the votes of the neighbours of every row, as log-probabilities; return those on some rows."""
         out = np.empty((len(self._own), self._n_classes), np.float32)
         for rows, votes in self._votes():
             out[rows] = with_doubt(votes)
-        self._folder.save(pattern.format(self.number), out[self._rank])
+        out = out[self._rank]
+        self._folder.save(pattern.format(self.number), out)
+        return out[positions]
 
     # -- inside
 
@@ -250,11 +256,3 @@ class BlockActor(PeerActor):
 def _bits(states: NDArray[np.void]) -> NDArray[np.int64]:
     """States as integers, which are equal only if all their bits are."""
     return np.ascontiguousarray(states).view(np.int64).reshape(len(states), states.dtype.itemsize // 8)
-
-
-def _state_file(block: int, sweep: int, state: int) -> str:
-    return f"checkpoints/{block:05d}-{sweep:08d}-{state:08d}.npy"
-
-
-def _held_file(block: int, sweep: int) -> str:
-    return f"checkpoints/{block:05d}-{sweep:08d}-held.json"
