@@ -61,6 +61,14 @@ def _rounds(word: str) -> int | Literal["auto"]:
     return "auto" if word == "auto" else positive(word)
 
 
+def refuse_without_cluster(arguments: argparse.Namespace) -> None:
+    """Refuse options that say how a cluster works, where none is named."""
+    if arguments.resume or arguments.checkpoint or arguments.sweeps_per_round != "auto":
+        raise ValueError(
+            "--checkpoint, --resume and --sweeps-per-round belong to --dask; name the cluster, or 'local'."
+        )
+
+
 def run(arguments: argparse.Namespace, keep: Keep) -> None:
     """Read, print the plan, label, write; the workers do the work."""
     from phaselabel.distributed import columns
@@ -137,8 +145,10 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
     from phaselabel.io.archive import refuse_existing_archive
     from phaselabel.io.atomic import refuse_existing
 
-    for option in ("text", "embed", "graph"):
-        if getattr(arguments, option):
+    # --embed may stand without a value, which is then empty
+    given = {"text": arguments.text, "embed": arguments.embed is not None, "graph": arguments.graph}
+    for option, is_given in given.items():
+        if is_given:
             raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
     written = {"--out": arguments.out, "--report": arguments.report, "--model": arguments.model}
     refuse_clashes(written, given_files(arguments), arguments.table)
