@@ -451,11 +451,11 @@ def _sees(folder: Folder, name: str) -> bool:
 
 
 def _may_be_whole(n_rows: int, n_classes: int, settings: Settings) -> bool:
-    """Whether the problem is one that a local fit would not solve by the flow from the hub alone."""
-    if settings.in_blocks is True or not settings.policy.spread_below:
-        return False
+    """Whether one worker is wanted, or a local fit would not solve the problem by the flow from the hub alone."""
+    if settings.in_blocks != "auto":
+        return not settings.in_blocks
     small = n_rows * n_classes <= settings.policy.largest_table
-    return settings.in_blocks is False or small or settings.sizes(n_classes).are_given
+    return settings.policy.spread_below > 0 and (small or settings.sizes(n_classes).are_given)
 
 
 def _local_problem(
