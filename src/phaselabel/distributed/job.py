@@ -451,7 +451,7 @@ def _sees(folder: Folder, name: str) -> bool:
 
 
 def _may_be_whole(n_rows: int, n_classes: int, settings: Settings) -> bool:
-    """Whether one worker is wanted, or a local fit would not solve the problem by the flow from the hub alone."""
+    """Whether one worker is wanted, or a local fit would do more than the flow from the hub."""
     if settings.in_blocks != "auto":
         return not settings.in_blocks
     small = n_rows * n_classes <= settings.policy.largest_table
