@@ -42,9 +42,8 @@ from phaselabel.distributed.run.opinion_files import CONFIDENCE
 from phaselabel.distributed.run.peer_actor import PeerActor
 from phaselabel.distributed.run.propagation_actor import PropagationActor
 from phaselabel.distributed.run.remote_rows import RemoteRows, Round
-from phaselabel.distributed.run.spread_expert import is_spread
 from phaselabel.distributed.tasks import Progress, Tasks
-from phaselabel.evidence.experts import affordable_walks
+from phaselabel.evidence.experts import affordable_walks, is_spread
 from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes, class_sizes
 from phaselabel.few_labels.policy import EVIDENCE, FIT, HUB, Policy

@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from phaselabel.distributed.build.block_files import block_file
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.opinion_files import PROBABILITIES
-from phaselabel.distributed.run.peer_actor import Address, PeerActor
+from phaselabel.distributed.run.peer_actor import PeerActor
 from phaselabel.distributed.tasks import use_threads
 from phaselabel.evidence.opinion import start_from
 from phaselabel.evidence.propagation import with_doubt
@@ -32,9 +32,9 @@ class BlockActor(PeerActor):
     """
 
     def __init__(self, folder: Folder, number: int, n_classes: int, size: int) -> None:
+        super().__init__(folder, number, n_classes)
         names = ("indptr", "indices", "weights", "row_sums", "owners")
         indptr, indices, weights, row_sums, owners = (folder.load(block_file(number, n)) for n in names)
-        self._folder, self.number, self._n_classes = folder, number, n_classes
         # Rows are renumbered for the cache; positions outside this class are not.
         h = len(owners)
         order, csr = np.arange(len(row_sums)), (indptr, indices, weights)
@@ -45,17 +45,9 @@ class BlockActor(PeerActor):
         self._rank[self._order] = np.arange(len(self._order))
         self._block = Block(csr, row_sums[order], n_classes, boundary=h, size=size)
         self._held: dict[int, NDArray[np.void]] = {}
-        peers = np.unique(owners)
-        cuts = np.searchsorted(owners, np.append(peers, np.iinfo(np.int64).max))
-        self._boundary = {int(p): slice(a, b) for p, a, b in zip(peers, cuts, cuts[1:])}
-        # The graph is symmetric, so another block reads those rows that have an edge to it.
-        self._read_by = {
-            p: h + self._rank[np.unique(indices[indptr[part.start] : indptr[part.stop]]).astype(np.int64) - h]
-            for p, part in self._boundary.items()
-        }
-        self._addresses: dict[int, Address] = {}
+        self._find_peers(owners, indptr, indices)
+        self._read_by = {peer: h + self._rank[rows] for peer, rows in self._read_by.items()}
         self._published = self._fetched = 0
-        self._interrupted = False
         self._updates: dict[int, dict[int, BoundaryUpdate]] = {}
         self._sent: dict[int, NDArray[np.void]] = {}
         self._reset_exchange()
