@@ -160,8 +160,8 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
 
 def _checked_out(arguments: argparse.Namespace, name: str) -> str:
     """The format of the output; raise where there is none, or something else is there."""
+    from phaselabel.distributed.answer_files import is_answer, target_kind
     from phaselabel.distributed.folder import file_system, is_address
-    from phaselabel.distributed.sources import is_answer, target_kind
     from phaselabel.io.atomic import refuse_existing
 
     if arguments.out is None:
@@ -276,7 +276,7 @@ def _write(
     """Have every part written by the worker that holds it; then rename the folder."""
     import dask
 
-    from phaselabel.distributed.sources import write_part
+    from phaselabel.distributed.answer_files import write_part
     from phaselabel.io.tables import found_names, novel_name
 
     below, confidence = arguments.abstain_below, fitted.confidence(client)
@@ -306,8 +306,8 @@ def _write(
 @contextmanager
 def _draft(out: str, force: bool, name: str, kind: str) -> Iterator[str]:
     """The folder to write to, which is renamed at the end; an object store has a mark of the end instead."""
+    from phaselabel.distributed.answer_files import is_answer
     from phaselabel.distributed.folder import file_system, is_address
-    from phaselabel.distributed.sources import is_answer
     from phaselabel.io.atomic import replacing
 
     if is_address(out):
@@ -368,7 +368,7 @@ def _predict_part(
     import numpy as np
     import pyarrow as pa
 
-    from phaselabel.distributed.sources import write_part
+    from phaselabel.distributed.answer_files import write_part
 
     shares = model._shares(X)
     found, arm, confidence = shares.any(axis=1), shares.argmax(axis=1), shares.max(axis=1)
