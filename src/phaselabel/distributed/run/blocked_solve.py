@@ -47,7 +47,11 @@ def solve_in_blocks(
     resume: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> tuple[Solution, NDArray[np.int64]]:
-    """The solution of the blocks, whose states are in files of that name, and the classes' sizes."""
+    """The solution of the blocks, whose states are in files of that name, and the classes' sizes.
+
+    Few labels are not spread in blocks: they flow from the hub.
+    """
+    policy = HUB if policy.spread_below else policy
     rows = CheckpointedRows(blocks, partition, known, name=name, resume=resume)
     graph: Any = rows
     problem = _BlockedProblem(graph, known.arms, n_classes, known.fidelity, sizes, flow)
