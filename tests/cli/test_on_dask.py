@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 import phaselabel as pl
 from clusters import blobs
+from phaselabel.cli.main import main
 from processes import start_command
 
 
@@ -92,6 +93,8 @@ def test_arrays_in_zarr_out(client, command, tmp_path):
             ["embeddings.parquet", "--out", "o.parquet", "--text", "name"],
             "--text works on tables in one file",
         ),
+        (["embeddings.parquet", "--out", "o.parquet", "--embed"], "--embed works on tables in one file"),
+        (["embeddings.parquet", "--out", "o.parquet", "--use", "x"], "--use names parts of an .h5ad file"),
     ],
 )
 def test_mistakes_are_sentences(command, embeddings, words, said):
@@ -99,6 +102,13 @@ def test_mistakes_are_sentences(command, embeddings, words, said):
     assert done.returncode == 1
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("table", ["t.csv", "t.h5ad"])
+def test_options_of_a_cluster_need_one(table, capsys):
+    for words in (["--checkpoint", "kept"], ["--resume"], ["--sweeps-per-round", "1"]):
+        assert main(["label", table, "--label", "k", *words]) == 1
+        assert "belong to --dask; name the cluster, or 'local'" in capsys.readouterr().err
 
 
 def write_parts(table, folder, cuts):
@@ -258,7 +268,6 @@ def test_an_interrupt_lets_go_and_resume_goes_on(client, command, embeddings, tm
 
 
 def test_unsure_rows_are_left_empty_here_and_there(client, tmp_path, monkeypatch, capsys):
-    from phaselabel.cli.main import main
 
     rng = np.random.default_rng(0)
     kind = np.arange(400) % 2
@@ -289,8 +298,6 @@ def test_unsure_rows_are_left_empty_here_and_there(client, tmp_path, monkeypatch
 
 def test_rows_from_a_bucket_labelled_and_predicted_into_it(client, bucket, tmp_path, monkeypatch):
     import s3fs
-
-    from phaselabel.cli.main import main
 
     X, y = blobs(700, seed=6, width=4)
     columns = {f"x{i}": X[:, i] for i in range(4)}
@@ -329,7 +336,6 @@ def test_rows_from_a_bucket_labelled_and_predicted_into_it(client, bucket, tmp_p
 @pytest.mark.parametrize("version", [2, 3])
 def test_zarr_from_a_bucket_and_into_it(client, bucket, tmp_path, monkeypatch, version):
     zarr = pytest.importorskip("zarr", minversion=None if version == 2 else "3")
-    from phaselabel.cli.main import main
 
     said = {"zarr_format": version} if zarr.__version__ >= "3" else {}
     X, y = blobs(700, seed=6, width=4)

@@ -39,6 +39,12 @@ def test_only_csv_can_be_filled_in(customers, tmp_path, monkeypatch, capsys):
     assert "--out must be a .csv file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("task", ["query", "label"])
+def test_a_graph_without_evidence_is_refused_before_anything_is_read(task, capsys):
+    assert main([task, "t.csv", "--label", "k", "--graph", "e.csv", "--evidence", "none"]) == 1
+    assert "leave out --evidence none" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("n", ["0", "x"])
 def test_a_number_of_rows(n, customers, capsys):
     with pytest.raises(SystemExit):

@@ -62,6 +62,34 @@ def test_warnings_point_at_the_line_that_called_fit(client):
     assert {warning.filename for warning in caught if "no label" in str(warning.message)} == {__file__}
 
 
+@pytest.mark.parametrize("stop", ["limit", "callback"])
+def test_rows_that_a_stopped_flow_has_not_reached_yet_are_no_parts_without_a_label(client, stop):
+    X = np.arange(200.0)[:, None]
+    labels = np.where(np.arange(200) < 2, np.arange(200), -1)
+    settings = {"max_iter": 2} if stop == "limit" else {"callbacks": lambda *look: True}
+    options = {"client": client, "in_blocks": True}
+    model = pl.GinzburgLandauClassifier(2, evidence=None, dask_options=options, **settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(da.from_array(X, chunks=(100, 1)), labels)
+    assert (model.solution_.reason, model._fitted.n_unreached > 0) == (stop, True)
+    said = [str(warning.message) for warning in caught]
+    assert not [words for words in said if "have no label" in words]
+    assert any("The flow has not converged" in words for words in said) == (stop == "limit")
+
+
+def test_the_flow_from_the_hub_on_one_worker_if_that_is_wanted(client):
+    X, y = overlapping(600)
+    labels = pl.datasets.sample_labels(y, 5, random_state=3)
+    model = pl.GinzburgLandauClassifier(init="hub", dask_options={"client": client, "in_blocks": False})
+    model.fit(da.from_array(X, chunks=(250, -1)), labels)
+    assert not model._fitted.outcome.in_blocks
+    arm, height, confidence, *_ = local_fit(X, labels, init="hub")
+    np.testing.assert_array_equal(model.transduction_.compute(), arm)
+    np.testing.assert_array_equal(model.solution_.height.compute(), height)
+    np.testing.assert_array_equal(model.confidence_.compute(), confidence)
+
+
 @pytest.mark.parametrize(("data", "per_class", "seed"), [("digits", 1, 3), ("gaussians", 5, 2)])
 def test_a_flow_whose_class_sizes_drift_is_taken_back_as_the_local_one_is(
     client, digits, data, per_class, seed

@@ -32,6 +32,10 @@ def test_arrays_and_facts_come_back(place, bucket, tmp_path):
     assert copy.load_facts("facts.json") == {"rows": 3}
     copy.remove("a/*")
     assert not folder.has("a/b.npy")
+    for name in ("c-1/d.npy", "c-2/d.npy", "c.npy"):
+        folder.save(name, array)
+    folder.remove("c-*")
+    assert [folder.has(name) for name in ("c-1/d.npy", "c-2/d.npy", "c.npy")] == [False, False, True]
     later = open_folder(folder.path)
     later.save("a/b.npy", -array)
     np.testing.assert_array_equal(later.load("a/b.npy", mapped=True), -array)

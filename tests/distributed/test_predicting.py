@@ -38,6 +38,19 @@ def test_methods_of_a_model_fitted_on_dask_equal_those_of_a_local_one(fitted, di
     assert model.hold_out(3).accuracy == local.hold_out(3).accuracy
 
 
+def test_calibration_and_verdict_are_those_of_the_last_fit(client, fitted, digits):
+    model, local = fitted
+    assert model.calibration_ == local.calibration_
+    assert model._summary()[1][0].startswith("About ")
+    X, y = digits
+    labels = pl.datasets.sample_labels(y, 5, random_state=1)
+    model = pl.GinzburgLandauClassifier(evidence=None).fit(X[:900], labels[:900])
+    earlier = model.calibration_
+    model.dask_options = {"client": client}
+    model.fit(da.from_array(X, chunks=(600, -1)), labels)
+    assert model.calibration_ == local_fit(X, labels, evidence=None).calibration_ != earlier
+
+
 def test_a_model_fitted_on_dask_is_saved_and_loaded(fitted, digits, tmp_path):
     model, local = fitted
     model.save(tmp_path / "model")

@@ -13,7 +13,7 @@ GRAPH = "obsp/"
 #: Options of ``phaselabel label`` that mean nothing here.
 FOR_TABLES = (
     "labels", "id", "missing_labels", "clean_labels", "features", "drop", "text", "embed", "date", "scale",
-    "impute", "model_columns", "graph", "report", "model", "checkpoint", "resume",
+    "impute", "model_columns", "graph", "report", "model",
 )  # fmt: skip
 #: Those that may stand without a value, which is then empty.
 MAY_BE_EMPTY = ("embed", "missing_labels")

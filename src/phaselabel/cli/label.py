@@ -21,7 +21,7 @@ from phaselabel.cli.console import (
     refuse_clashes,
     say_abstained,
 )
-from phaselabel.cli.method import add_method_arguments, fitted
+from phaselabel.cli.method import add_method_arguments, fitted, refuse_graph_without_evidence
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
 
 EPILOG = """\
@@ -114,16 +114,15 @@ def run(arguments: argparse.Namespace) -> None:
     from phaselabel.io.archive import refuse_existing_archive
     from phaselabel.io.atomic import refuse_existing
 
+    if arguments.use and not cells.is_cells(arguments.table):
+        raise ValueError("--use names parts of an .h5ad file; choose the columns of a table with --features.")
     if arguments.dask:
         on_dask.run(arguments, keep)
         return
+    on_dask.refuse_without_cluster(arguments)
     if cells.is_cells(arguments.table):
         cells.run(arguments)
         return
-    if arguments.use:
-        raise ValueError("--use names parts of an .h5ad file; choose the columns of a table with --features.")
-    if arguments.resume or arguments.checkpoint:
-        raise ValueError("--checkpoint and --resume belong to --dask; name the cluster, or 'local'.")
     pictures = photos.is_folder_of_pictures(arguments.table)
     out = photos.output_of_folder(arguments) if pictures else output_of(arguments, "labelled")
     written = {"--out": out, "--report": arguments.report, "--model": arguments.model}
@@ -131,8 +130,7 @@ def run(arguments: argparse.Namespace) -> None:
     if pictures:
         read += [f"{arguments.table}/{name}" for name in photos.listed_pictures(Path(arguments.table))]
     refuse_clashes(written, read)
-    if arguments.graph and arguments.evidence == "none":
-        raise ValueError("--graph joins the rows, and their columns are evidence; leave out --evidence none.")
+    refuse_graph_without_evidence(arguments)
     if arguments.report:
         refuse_existing(arguments.report, arguments.force)
     if arguments.model:

@@ -87,6 +87,12 @@ def class_sizes_of(arguments: argparse.Namespace, classes: list[Any]) -> Any:
     return {names.get(name, name): size for name, size in arguments.class_sizes.items()}
 
 
+def refuse_graph_without_evidence(arguments: argparse.Namespace) -> None:
+    """Refuse --graph where the columns of the rows would have no use."""
+    if arguments.graph and arguments.evidence == "none":
+        raise ValueError("--graph joins the rows, and their columns are evidence; leave out --evidence none.")
+
+
 def graph_of(arguments: argparse.Namespace, n_rows: int) -> Any:
     """The graph of the edges that --graph names; None without it."""
     if arguments.graph is None:

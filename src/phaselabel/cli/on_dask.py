@@ -61,6 +61,14 @@ def _rounds(word: str) -> int | Literal["auto"]:
     return "auto" if word == "auto" else positive(word)
 
 
+def refuse_without_cluster(arguments: argparse.Namespace) -> None:
+    """Refuse options that say how a cluster works, where none is named."""
+    if arguments.resume or arguments.checkpoint or arguments.sweeps_per_round != "auto":
+        raise ValueError(
+            "--checkpoint, --resume and --sweeps-per-round belong to --dask; name the cluster, or 'local'."
+        )
+
+
 def run(arguments: argparse.Namespace, keep: Keep) -> None:
     """Read, print the plan, label, write; the workers do the work."""
     from phaselabel.distributed import columns
@@ -137,8 +145,10 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
     from phaselabel.io.archive import refuse_existing_archive
     from phaselabel.io.atomic import refuse_existing
 
-    for option in ("text", "embed", "graph"):
-        if getattr(arguments, option):
+    # --embed may stand without a value, which is then empty
+    given = {"text": arguments.text, "embed": arguments.embed is not None, "graph": arguments.graph}
+    for option, is_given in given.items():
+        if is_given:
             raise ValueError(f"--{option} works on tables in one file only; leave it out with --dask.")
     written = {"--out": arguments.out, "--report": arguments.report, "--model": arguments.model}
     refuse_clashes(written, given_files(arguments), arguments.table)
@@ -150,8 +160,8 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
 
 def _checked_out(arguments: argparse.Namespace, name: str) -> str:
     """The format of the output; raise where there is none, or something else is there."""
+    from phaselabel.distributed.answer_files import is_answer, target_kind
     from phaselabel.distributed.folder import file_system, is_address
-    from phaselabel.distributed.sources import is_answer, target_kind
     from phaselabel.io.atomic import refuse_existing
 
     if arguments.out is None:
@@ -266,7 +276,7 @@ def _write(
     """Have every part written by the worker that holds it; then rename the folder."""
     import dask
 
-    from phaselabel.distributed.sources import write_part
+    from phaselabel.distributed.answer_files import write_part
     from phaselabel.io.tables import found_names, novel_name
 
     below, confidence = arguments.abstain_below, fitted.confidence(client)
@@ -296,8 +306,8 @@ def _write(
 @contextmanager
 def _draft(out: str, force: bool, name: str, kind: str) -> Iterator[str]:
     """The folder to write to, which is renamed at the end; an object store has a mark of the end instead."""
+    from phaselabel.distributed.answer_files import is_answer
     from phaselabel.distributed.folder import file_system, is_address
-    from phaselabel.distributed.sources import is_answer
     from phaselabel.io.atomic import replacing
 
     if is_address(out):
@@ -358,7 +368,7 @@ def _predict_part(
     import numpy as np
     import pyarrow as pa
 
-    from phaselabel.distributed.sources import write_part
+    from phaselabel.distributed.answer_files import write_part
 
     shares = model._shares(X)
     found, arm, confidence = shares.any(axis=1), shares.argmax(axis=1), shares.max(axis=1)

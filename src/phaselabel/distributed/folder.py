@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,9 +77,12 @@ class Folder:
         return json.loads(path.read_text()) if path.exists() else None
 
     def remove(self, pattern: str) -> None:
-        """Remove every file whose name matches."""
+        """Remove every file and every folder whose name matches."""
         for path in self.path.glob(pattern):
-            path.unlink(missing_ok=True)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)  # a worker that was taken for dead may still write
+            else:
+                path.unlink(missing_ok=True)
 
     @contextmanager
     def _replacing(self, name: str) -> Iterator[Path]:
@@ -134,10 +138,10 @@ class ObjectFolder(Folder):
             return None
 
     def remove(self, pattern: str) -> None:
-        """Remove every object whose name matches."""
+        """Remove every object whose name matches, or begins with that of a folder that does."""
         self._files.invalidate_cache()
         for path in self._files.glob(self._object(pattern)):
-            self._files.rm_file(path)
+            self._files.rm(path, recursive=True)
 
     def _object(self, name: str) -> str:
         return f"{self._root}/{name}"

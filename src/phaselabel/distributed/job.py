@@ -13,8 +13,7 @@ from dask.utils import format_bytes
 from distributed import Client
 from numpy.typing import NDArray
 
-from phaselabel.assess.calibration import Calibration, calibrate
-from phaselabel.assess.hidden import rows_to_calibrate_on
+from phaselabel.assess.calibration import Calibration
 from phaselabel.distributed.build.graph import BlockedGraph, GraphSettings, build_graph
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.build.plan import free_bytes
@@ -29,7 +28,7 @@ from phaselabel.distributed.run.blocked_novelty import far_rows_in_blocks
 from phaselabel.distributed.run.blocked_opinion import ids_of, opinion_in_blocks
 from phaselabel.distributed.run.blocked_solve import solve_in_blocks
 from phaselabel.distributed.run.checkpointed_rows import state_pattern
-from phaselabel.distributed.run.confidence import believed_confidence, voted_confidence
+from phaselabel.distributed.run.confidence import SHARES, calibrate_in_blocks, confidence_of_labels
 from phaselabel.distributed.run.known_labels import KnownLabels
 from phaselabel.distributed.run.one_worker import (
     LocalProblem,
@@ -38,25 +37,20 @@ from phaselabel.distributed.run.one_worker import (
     needed_for_evidence,
     solve_on_one_worker,
 )
-from phaselabel.distributed.run.opinion_files import CONFIDENCE
 from phaselabel.distributed.run.peer_actor import PeerActor
 from phaselabel.distributed.run.propagation_actor import PropagationActor
 from phaselabel.distributed.run.remote_rows import RemoteRows, Round
-from phaselabel.distributed.run.spread_expert import is_spread
 from phaselabel.distributed.tasks import Progress, Tasks
-from phaselabel.evidence.experts import affordable_walks
+from phaselabel.evidence.experts import affordable_walks, is_spread
 from phaselabel.evidence.opinion import Opinion
 from phaselabel.few_labels.class_sizes import ClassSizes, class_sizes
-from phaselabel.few_labels.policy import EVIDENCE, FIT, HUB, Policy
+from phaselabel.few_labels.policy import EVIDENCE, FIT, Policy
 from phaselabel.flow.block import largest_array
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.schedule import FlowSettings
 from phaselabel.graph.rungs import USUAL_RUNG, longest_rung
 
 log = logging.getLogger(__name__)
-
-#: The files of the blocks' shares: of the solution, and of the second flow that calibrates them.
-SHARES, HIDDEN_SHARES = "shares/{:05d}.npy", "hidden_shares/{:05d}.npy"
 
 #: Tables of rows times classes that evidence holds at a time, in all blocks together.
 TABLES_IN_BLOCKS = 8
@@ -205,45 +199,53 @@ class Job:
         )  # fmt: skip
         if not believing:
             worker = self._worker_for(graph, n_classes, settings)
+        problem = _local_problem(rows, arms, n_classes, settings, several)
         if worker is not None:
-            problem = replace(
-                _local_problem(rows, arms, n_classes, settings), evidence=settings.evidence, several=several,
-                scale_neighbor=settings.scale_neighbor,
-            )  # fmt: skip
-            local = solve_on_one_worker(
-                self._tasks, graph.partition, problem, "flow", worker, settings.callbacks
-            )
-            return Outcome(
-                graph, local.solution, local.class_sizes, [], 1, remarks=local.remarks, in_blocks=False,
-                n_neighbors=_chosen(local.opinion, settings), opinion=local.opinion, far=local.far,
-            )  # fmt: skip
-        opinion, remarks = None, []
-        if believing:
-            if affordable_walks(X.shape[0], n_classes) > 1:  # the second walk is on sharpened edges
-                sharpen_blocks(self._tasks, graph.partition)
-            problem = replace(_local_problem(rows, arms, n_classes, settings), evidence=settings.evidence)
-            n_labels = int(np.count_nonzero(problem.fidelity))
-            with self._actors(graph, n_classes, PropagationActor) as actors:
-                spreader = self._spreader(graph, n_classes, n_labels)
-                flows = partial(self._actors, graph, n_classes)
-                opinion = opinion_in_blocks(
-                    self._tasks, graph.partition, actors, problem, str(settings.n_neighbors), spreader,
-                    flows,
-                )  # fmt: skip
-            settings = replace(settings, policy=EVIDENCE)
-            if spreader is None and is_spread(X.shape[0], n_labels, n_classes):
-                remarks.append(NOT_SPREAD)
-        elif settings.policy.spreads(X.shape[0], len(rows), n_classes, sizes_given=False):
-            remarks.append(FROM_THE_HUB)
-        known = self._known_labels(graph.partition, rows, arms, settings.fidelity)
+            return self._on_one_worker(graph, problem, worker, settings)
+        return self._in_blocks(graph, problem, settings)
+
+    def _on_one_worker(
+        self, graph: BlockedGraph, problem: LocalProblem, worker: str, settings: Settings
+    ) -> Outcome:
+        """Let a worker fit as a local fit does."""
+        local = solve_on_one_worker(self._tasks, graph.partition, problem, "flow", worker, settings.callbacks)
+        return Outcome(
+            graph, local.solution, local.class_sizes, [], 1, remarks=local.remarks, in_blocks=False,
+            n_neighbors=_chosen(local.opinion, settings), opinion=local.opinion, far=local.far,
+        )  # fmt: skip
+
+    def _in_blocks(self, graph: BlockedGraph, problem: LocalProblem, settings: Settings) -> Outcome:
+        """Form the opinion of experts, if evidence is wanted, and let the labels flow, on all workers."""
+        partition, n_classes, policy = graph.partition, problem.n_classes, problem.policy
+        opinion: Opinion | None = None
+        remarks: list[str] = []
+        if problem.evidence is not None:
+            opinion, remarks = self._opinion(graph, problem, str(settings.n_neighbors))
+            policy = EVIDENCE
+        elif policy.spreads(partition.n_rows, len(problem.rows), n_classes, sizes_given=False):
+            remarks = [FROM_THE_HUB]
+        known = self._known_labels(partition, problem)
         far = self._far_rows(graph, known, n_classes)
         with self._actors(graph, n_classes) as actors:
             blocks = RemoteRows(actors, settings.sweeps_per_round, None if opinion is None else opinion.voice)
-            solution, sizes = self._solve(blocks, graph.partition, known, n_classes, settings, "flow")
+            solution, sizes = solve_in_blocks(
+                blocks, partition, known, n_classes, problem.sizes, problem.flow, policy, "flow",
+                resume=self._resume, callbacks=settings.callbacks,
+            )  # fmt: skip
         return Outcome(
             graph, solution, sizes, blocks.rounds, blocks.sweeps_per_round, len(self._lost), remarks,
             n_neighbors=_chosen(None, settings), opinion=opinion, far=far,
         )  # fmt: skip
+
+    def _opinion(self, graph: BlockedGraph, problem: LocalProblem, name: str) -> tuple[Opinion, list[str]]:
+        """What experts believe, and what must be said of them; the graph has a name among its experts."""
+        n, k, n_labels = graph.partition.n_rows, problem.n_classes, int(np.count_nonzero(problem.fidelity))
+        if affordable_walks(n, k) > 1:  # the second walk is on sharpened edges
+            sharpen_blocks(self._tasks, graph.partition)
+        with self._actors(graph, k, PropagationActor) as actors:
+            spreader, flows = self._spreader(graph, k, n_labels), partial(self._actors, graph, k)
+            opinion = opinion_in_blocks(self._tasks, graph.partition, actors, problem, name, spreader, flows)
+        return opinion, [NOT_SPREAD] if spreader is None and is_spread(n, n_labels, k) else []
 
     def _far_rows(self, graph: BlockedGraph, known: KnownLabels, n_classes: int) -> tuple[int, int]:
         """The number of rows that look like none of the labelled ones, and the first of them."""
@@ -351,29 +353,10 @@ class Job:
             self._lost |= actors.lost
             actors.release()
 
-    def _known_labels(
-        self, partition: Partition, rows: NDArray[np.int64], arms: NDArray[np.int32], fidelity: Any
-    ) -> KnownLabels:
+    def _known_labels(self, partition: Partition, problem: LocalProblem) -> KnownLabels:
         """The places of the labelled rows."""
-        ids = ids_of(self._tasks, partition, rows)
-        mu = np.broadcast_to(np.asarray(fidelity, np.float64), rows.shape)
-        return KnownLabels(*partition.locate(ids), arms, mu, partition.n_blocks)
-
-    def _solve(
-        self,
-        blocks: RemoteRows,
-        partition: Partition,
-        known: KnownLabels,
-        n_classes: int,
-        settings: Settings,
-        name: str,
-    ) -> tuple[Solution, NDArray[np.int64]]:
-        """The solution of the blocks, and the classes' sizes."""
-        policy = HUB if settings.policy.spread_up_to else settings.policy
-        return solve_in_blocks(
-            blocks, partition, known, n_classes, settings.sizes(n_classes), settings.flow, policy, name,
-            resume=self._resume, callbacks=settings.callbacks,
-        )  # fmt: skip
+        places = partition.locate(ids_of(self._tasks, partition, problem.rows))
+        return KnownLabels(*places, problem.arms, problem.fidelity, partition.n_blocks)
 
     def compute_confidence(
         self,
@@ -384,65 +367,37 @@ class Job:
         n_classes: int,
         settings: Settings,
     ) -> None:
-        """Calibrate votes on labels that a second flow does not see; then the confidence of every row."""
+        """Set the confidence of every row; without evidence votes are calibrated on labels first."""
         self._tasks.client = client
-        partition, states = outcome.graph.partition, state_pattern("flow", outcome.solution.n_iter)
-        some_far = outcome.far[0] > 0
-        if outcome.opinion is not None:
-            outcome.confidence = partition.as_dask_array(
-                CONFIDENCE, np.float64, believed_confidence, states, n_classes, rows, arms, some_far
-            )
-            return
-        if outcome.in_blocks:
-            calibration = self._calibrate_in_blocks(outcome, states, rows, arms, n_classes, settings)
-            outcome.losses = len(self._lost)
-        else:
-            worker = self._worker_for(outcome.graph, n_classes, replace(settings, in_blocks=False))
-            assert worker is not None
+        states = state_pattern("flow", outcome.solution.n_iter)
+        if outcome.opinion is None:
             problem = _local_problem(rows, arms, n_classes, settings)
-            calibration = calibrate_on_one_worker(self._tasks, partition, problem, states, SHARES, worker)
-        outcome.calibration = calibration
-        outcome.confidence = partition.as_dask_array(
-            SHARES, np.float64, voted_confidence, states, calibration, n_classes, rows, arms, some_far
+            outcome.calibration = self._calibration(outcome, problem, states, settings)
+            outcome.losses = len(self._lost)
+        outcome.confidence = confidence_of_labels(
+            outcome.graph.partition, outcome.calibration, states, n_classes, rows, arms, outcome.far[0] > 0
         )
 
-    def _calibrate_in_blocks(
-        self,
-        outcome: Outcome,
-        states: str,
-        rows: NDArray[np.int64],
-        arms: NDArray[np.int32],
-        n_classes: int,
-        settings: Settings,
+    def _calibration(
+        self, outcome: Outcome, problem: LocalProblem, states: str, settings: Settings
     ) -> Calibration:
-        """Write the shares of the solution; return how they turn into probabilities, by a second flow."""
-        partition, hidden = outcome.graph.partition, rows_to_calibrate_on(arms)
-        known = self._known_labels(partition, rows, arms, settings.fidelity)
-        silent = replace(settings, callbacks=())
-        with self._actors(outcome.graph, n_classes) as actors:
-            actors.call_in_turn(("load_state", states), ("write_own_shares", SHARES))
-            if not len(hidden) or n_classes < 2:
-                return calibrate(np.zeros(0), np.zeros(0, bool))
-            shown = known.only(np.setdiff1d(np.arange(len(arms)), hidden))
+        """How votes turn into probabilities, by labels that a second flow does not see."""
+        graph, partition, n_classes = outcome.graph, outcome.graph.partition, problem.n_classes
+        if not outcome.in_blocks:
+            worker = self._worker_for(graph, n_classes, replace(settings, in_blocks=False))
+            assert worker is not None
+            return calibrate_on_one_worker(self._tasks, partition, problem, states, SHARES, worker)
+        known = self._known_labels(partition, problem)
+        with self._actors(graph, n_classes) as actors:
             blocks = RemoteRows(actors, settings.sweeps_per_round)
-            second, _ = self._solve(blocks, partition, shown, n_classes, silent, "second")
-            second_states = state_pattern("second", second.n_iter)
-            actors.call_in_turn(("load_state", second_states), ("write_own_shares", HIDDEN_SHARES))
-        arm, share = self._at_labels(known.only(hidden), second_states, HIDDEN_SHARES)
-        reached = arm >= 0
-        return calibrate(share[reached], (arm == arms[hidden])[reached])
 
-    def _at_labels(
-        self, known: KnownLabels, states: str, shares: str
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The arms and shares of labelled rows, from the files of the blocks."""
-        arm, share = np.empty(len(known.arms), np.int32), np.empty(len(known.arms))
-        for block in np.unique(known.blocks):
-            here = known.blocks == block
-            positions = known.positions[here]
-            arm[here] = self.folder.load(states.format(block), mapped=True)["arm"][positions]
-            share[here] = self.folder.load(shares.format(block), mapped=True)[positions]
-        return arm, share
+            def flow(shown: KnownLabels, name: str) -> Solution:
+                return solve_in_blocks(
+                    blocks, partition, shown, n_classes, problem.sizes, problem.flow, problem.policy, name,
+                    resume=self._resume,
+                )[0]  # fmt: skip
+
+            return calibrate_in_blocks(actors, partition, known, n_classes, states, flow)
 
 
 def _sees(folder: Folder, name: str) -> bool:
@@ -451,21 +406,25 @@ def _sees(folder: Folder, name: str) -> bool:
 
 
 def _may_be_whole(n_rows: int, n_classes: int, settings: Settings) -> bool:
-    """Whether the problem is one that a local fit would not solve by the flow from the hub alone."""
-    if settings.in_blocks is True or not settings.policy.spread_up_to:
-        return False
+    """Whether one worker is wanted, or a local fit would do more than the flow from the hub."""
+    if settings.in_blocks != "auto":
+        return not settings.in_blocks
     small = n_rows * n_classes <= settings.policy.largest_table
-    return settings.in_blocks is False or small or settings.sizes(n_classes).are_given
+    return settings.policy.spread_up_to > 0 and (small or settings.sizes(n_classes).are_given)
 
 
 def _local_problem(
-    rows: NDArray[np.int64], arms: NDArray[np.int32], n_classes: int, settings: Settings
+    rows: NDArray[np.int64],
+    arms: NDArray[np.int32],
+    n_classes: int,
+    settings: Settings,
+    several: bool = False,
 ) -> LocalProblem:
     fidelity = np.broadcast_to(np.asarray(settings.fidelity, np.float64), rows.shape)
-    sizes = settings.sizes(n_classes)
     return LocalProblem(
-        rows, arms, fidelity, n_classes, sizes, settings.flow, settings.policy, columns=settings.model_columns
-    )
+        rows, arms, fidelity, n_classes, settings.sizes(n_classes), settings.flow, settings.policy,
+        settings.evidence, several, settings.scale_neighbor, settings.model_columns,
+    )  # fmt: skip
 
 
 def _digest(X: Any, rows: NDArray[Any], arms: NDArray[Any], settings: Settings) -> str:

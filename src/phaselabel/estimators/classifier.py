@@ -97,7 +97,7 @@ class GinzburgLandauClassifier(FittedClassifier):
         Show a bar with the time left during the search for neighbours, if it takes more than two seconds.
     dask_options : dict, optional
         For a fit on a Dask array: ``client``, ``checkpoint`` (a folder that all workers see), ``resume``,
-        ``sweeps_per_round`` and ``progress``.
+        ``in_blocks``, ``sweeps_per_round`` and ``progress``.
 
     Attributes
     ----------

@@ -145,6 +145,8 @@ class FittedClassifier(GraphClassifier):
         >>> type(model.calibration_).__name__
         'Calibration'
         """
+        if (model := self.gathered()) is not self:
+            return model.calibration_
         check_is_fitted(self, "solution_")
         if not self._calibrated:
             self._calibrated.append(
@@ -287,7 +289,7 @@ class FittedClassifier(GraphClassifier):
 
     def _sentences(self) -> list[str]:
         """The verdict, if labels were hidden already, and the remarks."""
-        return [NOT_HIDDEN if self._believed is None else verdict(self.hold_out()), *self.remarks_]
+        return [NOT_HIDDEN if self.choice_ is None else verdict(self.hold_out()), *self.remarks_]
 
     def explain(self, row: int, n: int = 5) -> Explanation:
         """What decided a fitted row: labelled rows, and the shares of its own columns and of its neighbours.

@@ -53,6 +53,7 @@ def learn(model: Any, X: Any, fitted: Any) -> None:
     """Keep what a fit on a cluster found."""
     from phaselabel.distributed.fitting import RemoteGraph
 
+    model._forget()
     model._fitted = fitted
     model.classes_, model.solution_ = fitted.classes, fitted.outcome.solution
     model.graph_ = RemoteGraph(fitted)
@@ -67,7 +68,9 @@ def learn(model: Any, X: Any, fitted: Any) -> None:
     model.n_neighbors_ = fitted.n_neighbors
     model.novel_ = fitted.novel
     model.transduction_ = fitted.decoded(model.unlabeled, model.abstain_below, model._client)
-    model._warn(fitted.n_unreached, fitted.n_rows, stacklevel=5)
+    # Where a flow is stopped, labels are still on their way to most of the rows that they have not reached.
+    stopped = model.solution_.reason in ("limit", "callback")
+    model._warn(0 if stopped else fitted.n_unreached, fitted.n_rows, stacklevel=5)
     if loud := model._judge():
         warnings.warn(" ".join(loud), UserWarning, stacklevel=4)
 

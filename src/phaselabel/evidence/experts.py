@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.forest import Forest, affordable_trees
-from phaselabel.evidence.pool import ROWS_WEIGHT, spread_weight
+from phaselabel.evidence.pool import ROWS_WEIGHT
 from phaselabel.evidence.propagation import (
     DAMPING,
     carried,
@@ -32,6 +32,7 @@ from phaselabel.evidence.row_models import (
 )
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.few_labels.poisson import poisson
+from phaselabel.few_labels.policy import FIT
 from phaselabel.few_labels.sharpen import sharpened
 from phaselabel.graph import Graph
 
@@ -43,9 +44,6 @@ MOST_TURN_ENTRIES = 20_000_000
 
 #: Where one propagation alone costs more than all may, its walks are damped more, but not more than this.
 MOST_DAMPING = 0.03
-
-#: A spread needs a table of vertices times classes; a larger one is not made.
-LARGEST_SPREAD = 60_000_000
 
 Table = NDArray[np.float32]
 Fit = Callable[[Any, NDArray[np.integer[Any]], int], Any]  # rows, classes and K to a model
@@ -88,6 +86,11 @@ def affordable_walks(n_rows: int, n_classes: int) -> int:
     (200, 2, 1)
     """
     return max(1, MOST_ENTRIES // (n_rows * n_classes))
+
+
+def is_spread(n_rows: int, n_labels: int, n_classes: int) -> bool:
+    """Whether labels are so few that they are spread: where a fit to the graph alone spreads them."""
+    return FIT.spreads(n_rows, n_labels, n_classes, sizes_given=False)
 
 
 def asks_flow(folds: Folds) -> bool:
@@ -258,14 +261,13 @@ def graph_experts(
         At least one.
     """
     n, k = len(folds.labels), folds.n_classes
-    spreads = bool(spread_weight(len(folds.known) / k)) and n * k <= LARGEST_SPREAD and k > 1
     sharp = {name: _Sharpened(graph, folds) for name, graph in graphs.items()}
     experts: list[Expert] = []
     for name, graph in graphs.items():
         experts.append(Expert(f"harmonic {name}", "graph", partial(_ask_harmonic, graph, folds)))
         experts.append(Expert(f"poisson {name}", "graph", partial(_ask_poisson, sharp[name])))
     experts = experts[: affordable_walks(n, k)]
-    if spreads:
+    if is_spread(n, len(folds.known), k):
         sharp[usual].kept = any(expert.name == f"poisson {usual}" for expert in experts)
         spread = partial(_ask_spread, graphs[usual], folds, sizes, sharp[usual])
         experts.append(Expert(f"spread {usual}", "spread", spread))

@@ -145,7 +145,7 @@ def start_from(q: NDArray[np.floating[Any]]) -> State:
     return State(q.argmax(axis=1).astype(np.int32), height)
 
 
-def _softmax(logits: NDArray[np.float32], factor: float = 1.0) -> NDArray[np.float32]:
+def softmax(logits: NDArray[np.float32], factor: float = 1.0) -> NDArray[np.float32]:
     """Probabilities of rows from their logits times a factor, some rows after the other."""
     out = np.empty_like(logits)
     for some in gen_batches(len(out), max(1, THREAD_TABLE // max(out.shape[1], 1))):
@@ -254,7 +254,7 @@ def pool_opinion(
     logits += bias.astype(np.float32)
     by_sizes, trust = _size_offsets(logits, of_sample, doubt, trial, sizes)
     logits += by_sizes.astype(np.float32)
-    q, sure = _softmax(logits), _softmax(logits, doubt)
+    q, sure = softmax(logits), softmax(logits, doubt)
 
     named = {expert.name: float(weight) for expert, weight in zip(experts, weights)}
     pull = {name: sum(w for e, w in named.items() if e.endswith(f" {name}")) for name in names}

@@ -33,6 +33,9 @@ DAMPING = 1e-3
 #: Iterations for harmonic values at the most.
 HARMONIC_STEPS = 100
 
+#: Vertices by which the size of a Poisson solution is judged, or up to twice as many.
+ROWS_FOR_MEDIAN = 20_000
+
 #: How steep the Poisson solution is read: log-odds between two classes far apart.
 STEEPNESS = 2.0
 
@@ -124,7 +127,7 @@ def goal_of(damping: float) -> float:
 
 def poisson_odds(u: NDArray[np.float32]) -> NDArray[np.float32]:
     """A damped Poisson solution, read as log-odds."""
-    typical = float(np.median(np.abs(u[:: max(1, len(u) // 20_000)])))
+    typical = float(np.median(np.abs(u[:: max(1, len(u) // ROWS_FOR_MEDIAN)])))
     return np.asarray(log_softmax(STEEPNESS * bounded(u, typical), axis=1), np.float32)
 
 

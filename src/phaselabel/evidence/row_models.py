@@ -33,6 +33,9 @@ MOST_PAIRS = 140_000_000
 #: The kernel model sees at most this many columns: the leading principal directions.
 MOST_COLUMNS = 100
 
+#: Rows that the scale is found from, or up to twice as many.
+ROWS_FOR_SCALE = 20_000
+
 #: Rows that the principal directions are found from, or up to twice as many.
 ROWS_FOR_DIRECTIONS = 5000
 
@@ -69,7 +72,7 @@ class Scale:
     @classmethod
     def of(cls, X: Rows, columns: NDArray[np.intp] | None = None) -> "Scale":
         """The scale of some rows, or of some columns of them."""
-        some = X[:: max(1, X.shape[0] // 20_000)]
+        some = X[:: max(1, X.shape[0] // ROWS_FOR_SCALE)]
         some = some if columns is None else some[:, columns]
         entries = some.data if sparse.issparse(some) else np.asarray(some)
         largest = float(np.abs(entries).max(initial=0))
@@ -192,13 +195,15 @@ def landmarks_for(n_rows: int) -> int:
 
 
 def leading_directions(X: Rows) -> NDArray[np.float32]:
-    """The leading principal directions of dense rows with many columns; empty where all columns are kept."""
+    """The leading principal directions of dense rows with many columns; empty where all columns are kept.
+
+    :data:`ROWS_FOR_DIRECTIONS` rows are enough.
+    """
     if sparse.issparse(X) or X.shape[1] <= MOST_COLUMNS:
         return np.zeros((0, 0), np.float32)
-    some = X[:: max(1, len(X) // ROWS_FOR_DIRECTIONS)]
-    if X.shape[1] > len(some):
-        return _directions_of_few(some[:: -(-len(some) // MOST_WIDE_ROWS)])
-    _, vectors = np.linalg.eigh((some.T @ some).astype(np.float64))
+    if X.shape[1] > len(X):
+        return _directions_of_few(X[:: -(-len(X) // MOST_WIDE_ROWS)])
+    _, vectors = np.linalg.eigh((X.T @ X).astype(np.float64))
     return np.ascontiguousarray(vectors[:, -MOST_COLUMNS:], np.float32)
 
 

@@ -14,9 +14,17 @@ from phaselabel.few_labels.conjugate_gradients import (
 )
 from phaselabel.graph import Graph
 
+#: The residual at the end, of that of the sources, and the iterations at the most.
+POISSON_TOLERANCE, POISSON_STEPS = 1e-3, 200
+
 
 def solve_damped(
-    graph: Graph, source: NDArray[np.float32], damping: float, *, tol: float = 1e-3, max_iter: int = 200
+    graph: Graph,
+    source: NDArray[np.float32],
+    damping: float,
+    *,
+    tol: float = POISSON_TOLERANCE,
+    max_iter: int = POISSON_STEPS,
 ) -> NDArray[np.float32]:
     """Solve (L + damping D) u = source by conjugate gradients, one column per right-hand side.
 

@@ -57,10 +57,10 @@ class DenseSearch:
         self._shortlists: ShortlistSearch | None = None
         self._settings: Settings | None = None
         if not self._is_exact(method, recall):
-            log_memory(task, ShortlistSearch.memory(task))
+            log_memory(len(task.queries), ShortlistSearch.memory(task))
             self._try_shortlists(recall, insist=method == "shortlist")
         if self._settings is None:
-            log_memory(task, exact_memory(task))
+            log_memory(len(task.queries), exact_memory(task))
             self._exact = ExactSearch(task)
 
     def answer(self, rows: NDArray[np.int64] | None = None) -> Nearest:
@@ -105,6 +105,6 @@ class DenseSearch:
         log.info("Recall %.4f would need %s: comparing all rows is sooner done.", recall, settings)
 
 
-def log_memory(task: SearchTask, memory: float) -> None:
+def log_memory(n_queries: int, memory: float) -> None:
     """Say how much memory a search takes."""
-    log.info("Neighbours of %d rows will take about %.0f MiB besides the data.", len(task.queries), memory)
+    log.info("Neighbours of %d rows will take about %.0f MiB besides the data.", n_queries, memory)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from phaselabel.counts import check_count
 from phaselabel.graph.bridges import Bridges, components_of, join_components
-from phaselabel.graph.dense_search import DenseSearch
+from phaselabel.graph.dense_search import DenseSearch, log_memory
 from phaselabel.graph.exact_search import exact_by_metric, exact_sparse, nearest_outside, sparse_memory
 from phaselabel.graph.scaled_rows import ScaledRows, ScaledSparseRows
 from phaselabel.graph.search_task import SearchTask, Tick
@@ -285,14 +285,10 @@ def _sparse(X: Any, n_neighbors: int, metric: str, queries: Any, progress: bool)
     check_n_neighbors(n_neighbors, len(points), itself)
     rows = points if itself else ScaledSparseRows.take(queries, metric, "queries", like=points)
     with _bar(len(rows), progress) as tick:
-        _log_memory(len(rows), sparse_memory(points, rows, n_neighbors))
+        log_memory(len(rows), sparse_memory(points, rows, n_neighbors))
         indices, squares = exact_sparse(points, rows, n_neighbors, itself, tick)
     _log_result(n_neighbors, len(rows), "exact", 1.0)
     return Neighbors(indices, distances_of(squares, metric == "cosine", points.power), "exact", 1.0)
-
-
-def _log_memory(n_queries: int, memory: float) -> None:
-    log.info("Neighbours of %d rows will take about %.0f MiB besides the data.", n_queries, memory)
 
 
 def _log_result(n_neighbors: int, n_queries: int, done: str, recall: float) -> None:

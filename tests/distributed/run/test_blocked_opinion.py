@@ -31,8 +31,8 @@ def threads(request):
         yield client
 
 
-def in_blocks(client, X, labels, **settings):
-    options = {"client": client, "in_blocks": True, "sweeps_per_round": 1}
+def in_blocks(client, X, labels, checkpoint=None, **settings):
+    options = {"client": client, "in_blocks": True, "sweeps_per_round": 1, "checkpoint": checkpoint}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pl.GinzburgLandauClassifier(dask_options=options, **settings).fit(
@@ -114,6 +114,16 @@ def test_where_one_walk_is_affordable_the_flow_is_asked_and_nothing_sharpened(th
     np.testing.assert_array_equal(model.transduction_.compute(), solution.arm)
 
 
+def test_files_in_a_bucket_change_nothing(threads, monkeypatch, bucket):
+    X, y = overlapping(600)
+    labels = pl.datasets.sample_labels(y, 60, random_state=3)
+    monkeypatch.setattr("phaselabel.evidence.experts.MOST_ENTRIES", 1)
+    here, there = (in_blocks(threads, X, labels, job) for job in (None, f"{bucket}/asked"))
+    assert "flow 10" in here.choice_.weights
+    assert there.choice_.weights == here.choice_.weights
+    np.testing.assert_array_equal(there.confidence_.compute(), here.confidence_.compute())
+
+
 STEPS = {
     "the flow is asked": (blocked_solve, "solve_in_blocks"),
     "a walk is asked": (blocked_opinion._Walks, "_harmonic"),
@@ -148,6 +158,40 @@ def test_a_worker_may_be_lost_while(step, monkeypatch):
     assert model.choice_.weights == pytest.approx(expected.choice_.weights, abs=1e-4)
     if step == "the flow is asked":
         assert len(calls) == 2 * n_calls, "what was asked is not asked again"
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_flow_with_evidence_continues_although_the_flow_is_asked_again(threads, tmp_path):
+    X = np.linspace(0, 1, 900)[:, None]
+    labels = np.repeat([0, -1, 1], [60, 780, 60])
+    options = {"client": threads, "checkpoint": tmp_path, "in_blocks": True, "sweeps_per_round": 1}
+
+    def fit(resume=False, callbacks=()):
+        model = pl.GinzburgLandauClassifier(
+            2, tol=0, max_iter=120, callbacks=callbacks, dask_options=options | {"resume": resume}
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.fit(da.from_array(X, chunks=(400, -1)), labels)
+
+    def stop(sweep, state, energy):
+        if sweep == 105:
+            raise Stop
+
+    with pytest.raises(Stop):
+        fit(callbacks=stop)
+    first = {path: path.read_bytes() for path in (tmp_path / "checkpoints").iterdir()}
+    assert first
+    model = fit(resume=True)
+    assert not list(tmp_path.rglob("asked*"))
+    assert {path.name[:4] for path in first} == {"flow"}
+    options.pop("checkpoint")
+    whole = fit()
+    assert "flow 2" in model.choice_.weights
+    np.testing.assert_array_equal(model.solution_.height.compute(), whole.solution_.height.compute())
 
 
 def test_given_probabilities_in_blocks(threads):

@@ -9,8 +9,17 @@ import pytest
 from dask.distributed import Client, get_task_stream
 
 from clusters import cluster_of, local_flow
-from phaselabel.distributed.run.checkpointed_rows import EVENTS
+from phaselabel.distributed.build.block_files import split
+from phaselabel.distributed.folder import open_folder
+from phaselabel.distributed.run.actor_group import ActorGroup
+from phaselabel.distributed.run.checkpointed_rows import EVENTS, CheckpointedRows, remove_flow
 from phaselabel.distributed.run.flow import minimize
+from phaselabel.distributed.run.known_labels import KnownLabels
+from phaselabel.distributed.run.remote_rows import RemoteRows
+from phaselabel.flow.block import largest_array
+from phaselabel.flow.descent import Descent
+from phaselabel.flow.minimize import descend
+from phaselabel.flow.schedule import FlowSettings
 
 
 def test_the_state_of_a_checkpoint_is_kept_when_a_worker_is_lost_after_it(problem, reference, caplog):
@@ -40,6 +49,46 @@ def test_the_state_of_a_checkpoint_is_kept_when_a_worker_is_lost_after_it(proble
     )
     assert f"block {block} on " in later[0]
     assert "The flow 'flow' returns to sweep 10, with all 2 blocks." in caplog.messages
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_flow_continues_although_another_one_had_the_same_folder(client, problem, reference, tmp_path):
+    graph, labels, _ = problem
+    partition = split(graph, 2, open_folder(tmp_path))
+    rows = np.flatnonzero(labels >= 0)
+    places = partition.locate(partition.ids_in(0, rows))
+    known = KnownLabels(*places, labels[rows], np.full(len(rows), 30.0), partition.n_blocks)
+    size = largest_array(graph.n_vertices, graph.weights.nnz, 5)
+    actors = ActorGroup(client, partition.folder, partition.n_blocks, 5, size)
+
+    def flow(name, resume=False, callbacks=()):
+        blocks = RemoteRows(actors, 1)
+        there = CheckpointedRows(blocks, partition, known, name=name, interval=10, resume=resume)
+        return descend(Descent(there, there.n_vertices), FlowSettings(), callbacks)
+
+    def stop(sweep, state, energy):
+        if sweep == 15:
+            raise Stop
+
+    def files_of(name):
+        return {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if name in path.name}
+
+    try:
+        with pytest.raises(Stop):
+            flow("flow", callbacks=[stop])
+        flow("asked-1")
+        flow("asked-10")
+        others = files_of("asked-10")
+        assert others
+        remove_flow(partition.folder, "asked-1")
+        assert files_of("asked-1") == others
+        solution = flow("flow", resume=True)
+        np.testing.assert_array_equal(solution.height.compute(), reference[1])
+    finally:
+        actors.release()
 
 
 def lost_in(caplog):

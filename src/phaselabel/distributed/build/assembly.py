@@ -52,7 +52,7 @@ def assemble(tasks: Tasks, partition: Partition) -> tuple[int, int]:
     arguments = [(partition, block) for block in range(partition.n_blocks)]
     tasks.run("edges", _write_cut_edges, arguments)
     counts = tasks.run("weights", _weigh, arguments)
-    tasks.run("normalize", _normalize, arguments)
+    tasks.run("normalize", normalize, arguments)
     return sum(edges for edges, _ in counts), sum(cut for _, cut in counts)
 
 
@@ -185,18 +185,22 @@ def _reversed_edges(
     return sparse.csr_array((values, (target, source)), shape=shape)
 
 
+def raw_block(partition: Partition, block: int, prefix: str = "") -> list[NDArray[Any]]:
+    """A block before it is normalised, with weights of some name: CSR, and where its columns are."""
+    names = ("indptr", "columns", f"{prefix}weights", "owners", "positions")
+    return [partition.folder.load(block_file(block, f"raw_{name}")) for name in names]
+
+
 @exclusive_worker()
-def _normalize(partition: Partition, block: int) -> None:
+def normalize(partition: Partition, block: int, prefix: str = "") -> None:
     """Compute ŵ, now that all degrees are known, and write the block as the flow reads it."""
-    folder = partition.folder
-    names = ("indptr", "columns", "weights", "owners", "positions")
-    indptr, columns, weights, owners, positions = (
-        folder.load(block_file(block, f"raw_{name}")) for name in names
-    )
-    n = len(indptr) - 1
-    degrees = folder.load(block_file(block, "degrees"))
+    indptr, columns, weights, owners, positions = raw_block(partition, block, prefix)
+    folder, n = partition.folder, len(indptr) - 1
+    degrees = folder.load(block_file(block, f"{prefix}degrees"))
     boundary = Boundary(partition, n, owners[n:], positions[n:])
-    of_columns = np.concatenate([degrees, boundary.load("degrees")])
+    of_columns = np.concatenate([degrees, boundary.load(f"{prefix}degrees")])
     matrix = sparse.csr_array((weights, columns, indptr), shape=(n, len(owners)))
     normal = normalized_rows(matrix, degrees, of_columns)
-    write_block(folder, block, indptr, owners[columns], positions[columns], normal.data, row_totals(normal))
+    write_block(
+        folder, block, indptr, owners[columns], positions[columns], normal.data, row_totals(normal), prefix
+    )

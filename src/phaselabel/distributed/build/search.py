@@ -3,7 +3,6 @@
 import logging
 from dataclasses import dataclass
 from itertools import pairwise
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -33,16 +32,10 @@ class SearchResult:
         The share of the trial rows' true neighbours that was found.
     edges : ndarray of shape (n_cells, n_cells)
         The number of edges between every two cells.
-    candidates_per_row : float
-        Rows of other cells that were searched, per row.
-    seconds : float
-        The time of all searches, added up.
     """
 
     recall: float
     edges: NDArray[np.int64]
-    candidates_per_row: float
-    seconds: float
 
 
 def search_cells(
@@ -75,7 +68,7 @@ def search_cells(
     candidates = sum(r["candidates"] for r in results) / max(partition.n_rows, 1)
     measured = hits / sought if sought else min((r["recall"] for r in results), default=1.0)
     log.info("Recall %.4f on a sample; %.2f rows of other cells searched per row.", measured, candidates)
-    return SearchResult(measured, edges, candidates, sum(r["seconds"] for r in results))
+    return SearchResult(measured, edges)
 
 
 def _reach(truth: TrueNeighbors, recall: float) -> tuple[float, float]:
@@ -108,7 +101,6 @@ def _search_cell(
     if (done := folder.load_facts(summary)) is not None:
         return {**done, "edges": np.array(done["edges"])}
     with exclusive_worker():
-        start = perf_counter()
         if reach is None:
             index = WholeSearch.of(partition, k, metric, recall, budget)
             neighbors, ids = index.neighbors_in(partition, cell)
@@ -118,10 +110,9 @@ def _search_cell(
         folder.save(neighbors_file(cell, "ids"), ids)
         folder.save(neighbors_file(cell, "distances"), neighbors.distances)
         folder.save(neighbors_file(cell, "tau"), local_scales(neighbors, scale_neighbor))
-        seconds = perf_counter() - start
     cells = np.searchsorted(partition.first_ids, ids.ravel(), side="right") - 1
     edges = np.bincount(cells, minlength=partition.counts.shape[1])
-    result: dict[str, Any] = {"edges": edges, "seconds": seconds, **facts}
+    result: dict[str, Any] = {"edges": edges, **facts}
     folder.save_facts(summary, {**result, "edges": edges.tolist()})
     return result
 

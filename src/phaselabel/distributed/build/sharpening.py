@@ -3,19 +3,16 @@
 The weights are those of :func:`~phaselabel.few_labels.sharpen.sharpened` on the whole graph.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from phaselabel._kernels import spread as kernels
-from phaselabel.distributed.build.assembly import Boundary
-from phaselabel.distributed.build.block_files import block_file, pack, write_block
+from phaselabel.distributed.build.assembly import normalize, raw_block
+from phaselabel.distributed.build.block_files import block_file, pack
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.tasks import Tasks, exclusive_worker
 from phaselabel.few_labels.sharpen import LARGE
-from phaselabel.graph.graph import normalized_rows, row_totals
+from phaselabel.graph.graph import row_totals
 
 #: Stands before the names of a sharpened block's arrays.
 SHARP = "sharp_"
@@ -28,22 +25,17 @@ def sharpen_blocks(tasks: Tasks, partition: Partition) -> None:
         return
     arguments = [(partition, block) for block in blocks]
     tasks.run("sharpen", _sharpen, arguments)
-    tasks.run("normalize", _normalize, arguments)
-
-
-def _raw(partition: Partition, block: int) -> list[NDArray[Any]]:
-    names = ("indptr", "columns", "weights", "owners", "positions")
-    return [partition.folder.load(block_file(block, f"raw_{name}")) for name in names]
+    tasks.run("normalize", normalize, [(*given, SHARP) for given in arguments])
 
 
 @exclusive_worker()
 def _sharpen(partition: Partition, block: int) -> None:
     """Weigh the edges of a block; edges of boundary vertices are read from the files of their blocks."""
-    indptr, columns, weights, owners, positions = _raw(partition, block)
+    indptr, columns, weights, owners, positions = raw_block(partition, block)
     n, keys = len(indptr) - 1, pack(owners, positions)
     ends, listed = [indptr], [keys[columns]]
     for owner in np.unique(owners[n:]):
-        its_indptr, its_columns, _, its_owners, its_positions = _raw(partition, int(owner))
+        its_indptr, its_columns, _, its_owners, its_positions = raw_block(partition, int(owner))
         rows = positions[n:][owners[n:] == owner]
         counts = np.diff(its_indptr)[rows]
         place = np.arange(counts.sum()) + np.repeat(its_indptr[rows] - (np.cumsum(counts) - counts), counts)
@@ -66,21 +58,5 @@ def _sharpen(partition: Partition, block: int) -> None:
     power = 1 if partition.n_rows < LARGE else 2
     sharp = (weights * shared[: len(weights)] ** power).astype(weights.dtype)
     matrix = sparse.csr_array((sharp, columns, indptr), shape=(n, len(owners)))
-    partition.folder.save(block_file(block, "raw_sharp_weights"), sharp)
+    partition.folder.save(block_file(block, f"raw_{SHARP}weights"), sharp)
     partition.folder.save(block_file(block, f"{SHARP}degrees"), row_totals(matrix))
-
-
-@exclusive_worker()
-def _normalize(partition: Partition, block: int) -> None:
-    indptr, columns, _, owners, positions = _raw(partition, block)
-    folder, n = partition.folder, len(indptr) - 1
-    weights = folder.load(block_file(block, "raw_sharp_weights"))
-    degrees = folder.load(block_file(block, f"{SHARP}degrees"))
-    boundary = Boundary(partition, n, owners[n:], positions[n:])
-    of_columns = np.concatenate([degrees, boundary.load(f"{SHARP}degrees")])
-    normal = normalized_rows(
-        sparse.csr_array((weights, columns, indptr), shape=(n, len(owners))), degrees, of_columns
-    )
-    write_block(
-        folder, block, indptr, owners[columns], positions[columns], normal.data, row_totals(normal), SHARP
-    )

@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 from phaselabel.distributed.build.block_files import block_file
 from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.opinion_files import PROBABILITIES
-from phaselabel.distributed.run.peer_actor import Address, PeerActor
+from phaselabel.distributed.run.peer_actor import PeerActor
 from phaselabel.distributed.tasks import use_threads
 from phaselabel.evidence.opinion import start_from
 from phaselabel.evidence.propagation import with_doubt
@@ -32,9 +32,9 @@ class BlockActor(PeerActor):
     """
 
     def __init__(self, folder: Folder, number: int, n_classes: int, size: int) -> None:
+        super().__init__(folder, number, n_classes)
         names = ("indptr", "indices", "weights", "row_sums", "owners")
         indptr, indices, weights, row_sums, owners = (folder.load(block_file(number, n)) for n in names)
-        self._folder, self.number, self._n_classes = folder, number, n_classes
         # Rows are renumbered for the cache; positions outside this class are not.
         h = len(owners)
         order, csr = np.arange(len(row_sums)), (indptr, indices, weights)
@@ -45,17 +45,9 @@ class BlockActor(PeerActor):
         self._rank[self._order] = np.arange(len(self._order))
         self._block = Block(csr, row_sums[order], n_classes, boundary=h, size=size)
         self._held: dict[int, NDArray[np.void]] = {}
-        peers = np.unique(owners)
-        cuts = np.searchsorted(owners, np.append(peers, np.iinfo(np.int64).max))
-        self._boundary = {int(p): slice(a, b) for p, a, b in zip(peers, cuts, cuts[1:])}
-        # The graph is symmetric, so another block reads those rows that have an edge to it.
-        self._read_by = {
-            p: h + self._rank[np.unique(indices[indptr[part.start] : indptr[part.stop]]).astype(np.int64) - h]
-            for p, part in self._boundary.items()
-        }
-        self._addresses: dict[int, Address] = {}
+        self._find_peers(owners, indptr, indices)
+        self._read_by = {peer: h + self._rank[rows] for peer, rows in self._read_by.items()}
         self._published = self._fetched = 0
-        self._interrupted = False
         self._updates: dict[int, dict[int, BoundaryUpdate]] = {}
         self._sent: dict[int, NDArray[np.void]] = {}
         self._reset_exchange()
@@ -92,23 +84,27 @@ class BlockActor(PeerActor):
         self._held.clear()
         self._set_state(state[block.boundary :][self._rank])
 
-    def save_checkpoint(self, sweep: int) -> None:
+    def save_checkpoint(self, flow: str, sweep: int) -> None:
         """Write the state, and the states of earlier sweeps that are held."""
         earlier = sorted(s for s in self._held if s < sweep)
         for kept in earlier:
-            self._folder.save(_state_file(self.number, sweep, kept), self._held[kept])
-        self._folder.save_facts(_held_file(self.number, sweep), earlier)
-        self._folder.save(_state_file(self.number, sweep, sweep), self._own[self._rank])
+            self._folder.save(self._checkpoint(flow, sweep, f"{kept:08d}.npy"), self._held[kept])
+        self._folder.save_facts(self._checkpoint(flow, sweep, "held.json"), earlier)
+        self._folder.save(self._checkpoint(flow, sweep, f"{sweep:08d}.npy"), self._own[self._rank])
 
-    def load_checkpoint(self, sweep: int) -> None:
+    def load_checkpoint(self, flow: str, sweep: int) -> None:
         """Return to a checkpoint."""
-        kept = [*self._folder.load_facts(_held_file(self.number, sweep)), sweep]
-        self._held = {s: self._folder.load(_state_file(self.number, sweep, s)) for s in kept}
+        kept = [*self._folder.load_facts(self._checkpoint(flow, sweep, "held.json")), sweep]
+        self._held = {s: self._folder.load(self._checkpoint(flow, sweep, f"{s:08d}.npy")) for s in kept}
         self._set_state(self._held[sweep])
 
-    def remove_checkpoint(self, sweep: int) -> None:
+    def remove_checkpoint(self, flow: str, sweep: int) -> None:
         """Remove the files of a checkpoint."""
-        self._folder.remove(f"checkpoints/{self.number:05d}-{sweep:08d}-*")
+        self._folder.remove(self._checkpoint(flow, sweep, "*"))
+
+    def _checkpoint(self, flow: str, sweep: int, what: str) -> str:
+        """A file of the block in a checkpoint; flows of several names may be in one folder."""
+        return f"checkpoints/{flow}-{self.number:05d}-{sweep:08d}-{what}"
 
     def hold(self, sweep: int) -> NDArray[np.int64]:
         """Keep a copy of the state, and of the last one of an earlier sweep; return the classes' sizes.
@@ -192,12 +188,14 @@ class BlockActor(PeerActor):
             out[rows] = votes[np.arange(len(votes)), arm[rows]]
         self._folder.save(pattern.format(self.number), np.where(arm >= 0, out, 0.0)[self._rank])
 
-    def write_votes(self, pattern: str) -> None:
-        """Write the votes of the neighbours of every row, as log-probabilities."""
+    def write_votes(self, positions: NDArray[np.int64], pattern: str) -> NDArray[np.float32]:
+        """Write the votes of the neighbours of every row, as log-probabilities; return those on some rows."""
         out = np.empty((len(self._own), self._n_classes), np.float32)
         for rows, votes in self._votes():
             out[rows] = with_doubt(votes)
-        self._folder.save(pattern.format(self.number), out[self._rank])
+        out = out[self._rank]
+        self._folder.save(pattern.format(self.number), out)
+        return out[positions]
 
     # -- inside
 
@@ -250,11 +248,3 @@ class BlockActor(PeerActor):
 def _bits(states: NDArray[np.void]) -> NDArray[np.int64]:
     """States as integers, which are equal only if all their bits are."""
     return np.ascontiguousarray(states).view(np.int64).reshape(len(states), states.dtype.itemsize // 8)
-
-
-def _state_file(block: int, sweep: int, state: int) -> str:
-    return f"checkpoints/{block:05d}-{sweep:08d}-{state:08d}.npy"
-
-
-def _held_file(block: int, sweep: int) -> str:
-    return f"checkpoints/{block:05d}-{sweep:08d}-held.json"

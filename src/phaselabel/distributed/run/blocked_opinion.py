@@ -33,17 +33,11 @@ from phaselabel.evidence.experts import (
 )
 from phaselabel.evidence.folds import Folds
 from phaselabel.evidence.opinion import Opinion, pool_opinion
-from phaselabel.evidence.propagation import HARMONIC_STEPS, STEEPNESS, goal_of
-from phaselabel.evidence.row_models import Scale, leading_directions
+from phaselabel.evidence.propagation import HARMONIC_STEPS, ROWS_FOR_MEDIAN, STEEPNESS, goal_of
+from phaselabel.evidence.row_models import ROWS_FOR_DIRECTIONS, ROWS_FOR_SCALE, Scale, leading_directions
 from phaselabel.evidence.trial import SIZE_SAMPLE
 from phaselabel.few_labels.conjugate_gradients import conjugate_gradients
-from phaselabel.few_labels.poisson import sources
-
-#: Rows by which scales are judged, and directions: a sample at equal distances has at least so many.
-SCALE_ROWS, DIRECTION_ROWS = 20_000, 5_000
-
-#: Iterations for Poisson's equation at the most, and the squared residual at their end.
-POISSON_STEPS, POISSON_GOAL = 200, 1e-6
+from phaselabel.few_labels.poisson import POISSON_STEPS, POISSON_TOLERANCE, sources
 
 #: Above this number of rows the sample for class sizes is drawn without a list of all rows.
 MOST_LISTED_ROWS = 50_000_000
@@ -162,8 +156,8 @@ class _Walks(BlockedSystem):
         _, values = sources(self._folds.shown(turn), self._folds.n_classes)
         damping, each = len(rows) / n, self._shown(turn, values)
         inflow = np.sum(self._actors.call("inflow", self.n_components, each=each), axis=0)
-        self._solve("begin_poisson", each, SHARP, inflow, damping, POISSON_GOAL, POISSON_STEPS)
-        some = np.concatenate(self._actors.call("end_poisson", max(1, n // SCALE_ROWS)))
+        self._solve("begin_poisson", each, SHARP, inflow, damping, POISSON_TOLERANCE**2, POISSON_STEPS)
+        some = np.concatenate(self._actors.call("end_poisson", max(1, n // ROWS_FOR_MEDIAN)))
         self._actors.call("read_poisson", float(np.median(some)), STEEPNESS)
 
 
@@ -210,5 +204,5 @@ def _survey_rows(partition: Partition, columns: NDArray[np.intp] | None) -> Surv
         return stacked([_read_rows(partition, chunk, here) for chunk, here in listed])
 
     with threadpool_limits(1, user_api="blas"):
-        scale = Scale.of(every(max(1, n // SCALE_ROWS)), columns)
-        return Survey(scale, leading_directions(scale(every(max(1, n // DIRECTION_ROWS)))), n)
+        scale = Scale.of(every(max(1, n // ROWS_FOR_SCALE)), columns)
+        return Survey(scale, leading_directions(scale(every(max(1, n // ROWS_FOR_DIRECTIONS)))), n)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.run.actor_group import ActorGroup
-from phaselabel.distributed.run.checkpointed_rows import CheckpointedRows, state_pattern
+from phaselabel.distributed.run.checkpointed_rows import CheckpointedRows, remove_flow, state_pattern
 from phaselabel.distributed.run.known_labels import KnownLabels
 from phaselabel.distributed.run.opinion_files import FLOW
 from phaselabel.distributed.run.remote_rows import RemoteRows
@@ -47,7 +47,11 @@ def solve_in_blocks(
     resume: bool = False,
     callbacks: Sequence[Any] = (),
 ) -> tuple[Solution, NDArray[np.int64]]:
-    """The solution of the blocks, whose states are in files of that name, and the classes' sizes."""
+    """The solution of the blocks, whose states are in files of that name, and the classes' sizes.
+
+    Few labels are not spread in blocks: they flow from the hub.
+    """
+    policy = HUB if policy.spread_up_to else policy
     rows = CheckpointedRows(blocks, partition, known, name=name, resume=resume)
     graph: Any = rows
     problem = _BlockedProblem(graph, known.arms, n_classes, known.fidelity, sizes, flow)
@@ -83,6 +87,7 @@ class FlowInBlocks:
     ) -> None:
         self._actors, self._partition, self._folds = actors, partition, folds
         self._blocks, self._positions, self._sizes = blocks, positions, sizes
+        self._here = [np.flatnonzero(blocks == block) for block in range(partition.n_blocks)]
         self._said: dict[int, Table] = {}
 
     def expert(self, graph: str) -> Expert:
@@ -106,10 +111,14 @@ class FlowInBlocks:
             blocks = RemoteRows(actors, 1)  # weights of experts should not depend on what an exchange takes
             solution, _ = solve_in_blocks(blocks, partition, known, k, self._sizes, FlowSettings(), HUB, name)
             states = state_pattern(name, solution.n_iter)
-            actors.call_in_turn(("load_state", states), ("write_votes", FLOW))
+            parts = actors.repeated(lambda: self._votes(actors, states))
         out = np.empty((len(self._blocks), k), np.float32)
-        for block in range(partition.n_blocks):
-            partition.folder.remove(states.format(block))
-            here = self._blocks == block
-            out[here] = partition.folder.load(FLOW.format(block), mapped=True)[self._positions[here]]
+        for here, part in zip(self._here, parts):
+            out[here] = part
+        remove_flow(partition.folder, name)
         return out
+
+    def _votes(self, actors: ActorGroup, states: str) -> list[Table]:
+        """Write the votes on all rows; return those on the rows known here, block by block."""
+        actors.call("load_state", states)
+        return actors.call("write_votes", FLOW, each=[(self._positions[here],) for here in self._here])

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from phaselabel._kernels.flow import STATE
 from phaselabel.distributed.build.partition import Partition
+from phaselabel.distributed.folder import Folder
 from phaselabel.distributed.run.actor_group import MAX_LOSSES_IN_A_ROW, TOO_MANY_LOSSES, WorkerLost
 from phaselabel.distributed.run.known_labels import KnownLabels
 from phaselabel.distributed.run.remote_rows import RemoteRows
@@ -204,7 +205,7 @@ class CheckpointedRows:
             getattr(self._rows, method)(*arguments)
 
     def _restart(self) -> None:
-        self._rows.restart(self._labels.of_blocks, self._checkpoint)
+        self._rows.restart(self._labels.of_blocks, self._name, self._checkpoint)
 
     @property
     def _facts_file(self) -> str:
@@ -212,7 +213,7 @@ class CheckpointedRows:
 
     def _save_checkpoint(self) -> None:
         """Let every block write its state; one small file, written last, makes them the checkpoint."""
-        self._rows.save_checkpoint()
+        self._rows.save_checkpoint(self._name)
         before, self._checkpoint = self._checkpoint, self.n_iter
         self._partition.folder.save_facts(
             self._facts_file,
@@ -228,7 +229,7 @@ class CheckpointedRows:
         # ε at the checkpoint is not part of the blocks' files.
         self._calls = [call for call in self._calls if call[0] == "set_epsilon"][-1:]
         if before and before != self.n_iter:
-            self._rows.actors.call("remove_checkpoint", before)
+            self._rows.actors.call("remove_checkpoint", self._name, before)
 
     def _continue_from(self, facts: dict[str, Any]) -> None:
         """Take over what an earlier process recorded."""
@@ -253,6 +254,12 @@ class CheckpointedRows:
         # The dashboard's page of events draws the topic "all", by action.
         actors.client.log_event([EVENTS, "all"], event | cost | {"action": f"phaselabel {self._name}"})
         actors.mark(f"{self._name}-{self.n_iter}")
+
+
+def remove_flow(folder: Folder, name: str) -> None:
+    """Remove the checkpoints and results of a flow."""
+    for pattern in (f"{name}.json", f"{name}-*", f"checkpoints/{name}-*"):
+        folder.remove(pattern)
 
 
 def state_pattern(name: str, sweep: int) -> str:

@@ -3,9 +3,13 @@
 import asyncio
 from typing import Any
 
+import numpy as np
 from distributed import get_worker
 from distributed.protocol import to_serialize
 from distributed.utils import sync
+from numpy.typing import NDArray
+
+from phaselabel.distributed.folder import Folder
 
 #: The address of a block's worker, and the key of its actor there.
 Address = tuple[str, str]
@@ -16,12 +20,35 @@ class PeerLost(OSError):
 
 
 class PeerActor:
-    """A Dask actor that fetches from the actors of neighbouring blocks, on whatever workers they are."""
+    """A Dask actor that fetches from the actors of neighbouring blocks, on whatever workers they are.
 
-    number: int
-    _boundary: dict[int, slice]
-    _addresses: dict[int, Address]
-    _interrupted: bool
+    Parameters
+    ----------
+    folder : Folder
+        The files of the blocks.
+    number : int
+        The block.
+    n_classes : int
+        K.
+    """
+
+    def __init__(self, folder: Folder, number: int, n_classes: int) -> None:
+        self._folder, self.number, self._n_classes = folder, number, n_classes
+        self._addresses: dict[int, Address] = {}
+        self._interrupted = False
+
+    def _find_peers(
+        self, owners: NDArray[np.int32], indptr: NDArray[np.uint32], indices: NDArray[np.uint32]
+    ) -> None:
+        """Find the part of every other block in the boundary, and the rows here that the block reads."""
+        peers = np.unique(owners)
+        cuts = np.searchsorted(owners, np.append(peers, np.iinfo(np.int64).max))
+        self._boundary = {int(p): slice(a, b) for p, a, b in zip(peers, cuts, cuts[1:])}
+        # The graph is symmetric, so another block reads those rows that have an edge to it.
+        self._read_by = {
+            p: np.unique(indices[indptr[part.start] : indptr[part.stop]]).astype(np.int64) - len(owners)
+            for p, part in self._boundary.items()
+        }
 
     async def ping(self) -> int:
         """Answer, to show that the worker is alive."""

@@ -28,14 +28,11 @@ from phaselabel.distributed.run.opinion_files import (
 from phaselabel.distributed.run.peer_actor import Address, PeerActor
 from phaselabel.distributed.tasks import use_threads
 from phaselabel.evidence.experts import ask_given
-from phaselabel.evidence.opinion import Opinion
+from phaselabel.evidence.opinion import Opinion, softmax
 from phaselabel.evidence.pool import tempering
 from phaselabel.evidence.propagation import with_doubt
 from phaselabel.few_labels.conjugate_gradients import DampedSystem, Sums, padded, squares
 from phaselabel.few_labels.poisson import bounded
-
-#: Rows whose probabilities are computed at a time.
-ROWS_AT_ONCE = 100_000
 
 
 class PropagationActor(PeerActor):
@@ -46,24 +43,14 @@ class PropagationActor(PeerActor):
     """
 
     def __init__(self, folder: Folder, number: int, n_classes: int, size: int) -> None:
-        self._folder, self.number, self._n_classes = folder, number, n_classes
+        super().__init__(folder, number, n_classes)
         self._graphs: dict[str, tuple[NDArray[Any], ...]] = {}
         self._load("")
         owners = folder.load(block_file(number, "owners"))
-        self._h = len(owners)
-        peers = np.unique(owners)
-        cuts = np.searchsorted(owners, np.append(peers, np.iinfo(np.int64).max))
-        self._boundary = {int(p): slice(a, b) for p, a, b in zip(peers, cuts, cuts[1:])}
         indptr, indices, _, degrees = self._graphs[""]
-        # The graph is symmetric, so another block reads those rows that have an edge to it.
-        self._read_by = {
-            p: np.unique(indices[indptr[part.start] : indptr[part.stop]]).astype(np.int64) - self._h
-            for p, part in self._boundary.items()
-        }
-        self._n = len(degrees)
+        self._find_peers(owners, indptr, indices)
+        self._h, self._n = len(owners), len(degrees)
         self._rows = folder.load(block_file(number, "rows"))
-        self._addresses: dict[int, Address] = {}
-        self._interrupted = False
         self._published: dict[int, dict[int, NDArray[np.float32]]] = {}
         self._round = 0
         self._part = np.zeros(self._n, np.int64)
@@ -114,7 +101,7 @@ class PropagationActor(PeerActor):
     # -- one linear system
 
     def begin_harmonic(self, rows: NDArray[np.int64], labels: NDArray[np.int32]) -> None:
-        """Told rows are fixed at their classes."""
+        """Rows whose label is shown are fixed at their classes."""
         use_threads()
         self._graph = ""
         self._root = np.sqrt(self._graphs[""][3]).astype(np.float32)[:, None]
@@ -270,11 +257,7 @@ class PropagationActor(PeerActor):
         del by_graph
         logits += opinion.offsets.astype(np.float32)
         for pattern, temper in ((PROBABILITIES, 1.0), (CONFIDENCE, tempering(len(opinion.hidden_rows)))):
-            table = np.empty(shape, np.float32)
-            for start in range(0, self._n, ROWS_AT_ONCE):
-                some = slice(start, start + ROWS_AT_ONCE)
-                table[some] = np.exp(log_softmax(np.float32(temper) * logits[some], axis=1))
-            self._folder.save(pattern.format(self.number), table)
+            self._folder.save(pattern.format(self.number), softmax(logits, temper))
 
     def _points(self, partition: Partition) -> Any:
         """The features of the rows: their places in the block, and a part of a cell at a time."""

@@ -107,16 +107,16 @@ class RemoteRows:
             self.actors.call("publish")
             self._since_exchange = 0
 
-    def save_checkpoint(self) -> None:
+    def save_checkpoint(self, flow: str) -> None:
         """Let every block write its state."""
         self.exchange()
-        self.actors.call("save_checkpoint", self.n_iter)
+        self.actors.call("save_checkpoint", flow, self.n_iter)
 
-    def restart(self, labels: list[tuple[Any, ...]], sweep: int) -> None:
-        """Return to the start, or to the checkpoint of a sweep."""
+    def restart(self, labels: list[tuple[Any, ...]], flow: str, sweep: int) -> None:
+        """Return to the start, or to the checkpoint of a flow at a sweep."""
         self.actors.call("start", self._voice, each=labels)
         if sweep:
-            self.actors.call("load_checkpoint", sweep)
+            self.actors.call("load_checkpoint", flow, sweep)
         self.n_iter, self._since_exchange = sweep, 0
 
     def decide(self) -> bool:

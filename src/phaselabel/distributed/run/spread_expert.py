@@ -9,19 +9,13 @@ from phaselabel.distributed.build.gather import gather_graph, scatter_rows
 from phaselabel.distributed.build.partition import Partition
 from phaselabel.distributed.run.opinion_files import SPREAD
 from phaselabel.distributed.tasks import Tasks, exclusive_worker
-from phaselabel.evidence.experts import LARGEST_SPREAD, Expert
+from phaselabel.evidence.experts import Expert
 from phaselabel.evidence.folds import Folds
-from phaselabel.evidence.pool import spread_weight
 from phaselabel.evidence.propagation import spread_votes
 from phaselabel.few_labels.class_sizes import ClassSizes
 from phaselabel.graph import Graph
 
 Table = NDArray[np.float32]
-
-
-def is_spread(n_rows: int, n_labels: int, n_classes: int) -> bool:
-    """Whether a local fit with evidence would spread so few labels."""
-    return spread_weight(n_labels / n_classes) > 0 and n_rows * n_classes <= LARGEST_SPREAD and n_classes > 1
 
 
 class SpreadOnOneWorker:
