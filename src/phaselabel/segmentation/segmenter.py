@@ -609,8 +609,8 @@ class Segmenter:
                 "A model of ready-made features takes no further image; fit it again with all images."
             )
         if self.results_:
-            given = [*(result.marks for result in self.results_), marks]
-            return self.fit([*self._pictures, image], given)
+            of_all = [*(result.marks for result in self.results_), marks]
+            return self.fit([*self._pictures, image], of_all)
         frame = self._new_frame(image, None)
         known = Marks(np.zeros((1, 1), np.int32), self.classes_, self._colors)
         given = as_marks(marks, None if self._volume else frame.shown.pixels)
