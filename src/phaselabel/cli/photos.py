@@ -111,6 +111,8 @@ def _labels(folder: Path, names: list[str], arguments: argparse.Namespace) -> di
                 f"with --labels, or take the names of the folders inside it with --label {SUBFOLDERS}."
             )
         return {name: name.split("/")[0] for name in names if "/" in name}
+    from phaselabel.io.tables import means_unlabeled, unlabeled_in
+
     table = opened(arguments.labels, arguments)
     label = arguments.label or next((name for name in table.names if name.lower() == "label"), "label")
     table.require([label])
@@ -122,10 +124,8 @@ def _labels(folder: Path, names: list[str], arguments: argparse.Namespace) -> di
             f"--id. It has {', '.join(map(repr, table.names))}."
         )
     pairs = zip(table.column(column).to_pylist(), table.column(label).to_pylist())
-    unlabeled = {"", "?", "NA", *(arguments.unlabeled or ())}
-    labels = {
-        str(file): str(value) for file, value in pairs if value is not None and str(value) not in unlabeled
-    }
+    marks = arguments.unlabeled or unlabeled_in(table)
+    labels = {str(file): str(value) for file, value in pairs if not means_unlabeled(value, marks)}
     unknown = sorted(set(labels) - set(names))
     if unknown:
         several = f"{len(unknown):,} pictures that are not in {folder.name}, such as {unknown[0]!r}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from phaselabel.segmentation.photo_features import left_out, photo_features, words_for
 from phaselabel.segmentation.pictures import as_seen, import_pillow, open_picture
-from phaselabel.studio.items.source import NO_LABEL, Items, png
+from phaselabel.studio.items.source import Items, png
 
 #: The extensions of pictures.
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
@@ -155,7 +155,7 @@ def pictures_in(path: Path) -> list[str]:
 
 def _table_labels(path: Path, label: str) -> tuple[str, dict[str, str]]:
     """The table of the folder that has the column, and its labels by file name."""
-    from phaselabel.io.tables import open_table
+    from phaselabel.io.tables import means_unlabeled, open_table, unlabeled_in
 
     for source in sorted(p for p in path.iterdir() if p.suffix.lower() in TABLES and p.is_file()):
         table = open_table(source)
@@ -163,8 +163,9 @@ def _table_labels(path: Path, label: str) -> tuple[str, dict[str, str]]:
         if label not in table.names or column is None:
             continue
         names, values = table.column(column).to_pylist(), table.column(label).to_pylist()
-        pairs = zip(map(str, names), ("" if value is None else str(value) for value in values))
-        return source.name, {name: value for name, value in pairs if value not in NO_LABEL}
+        marks = unlabeled_in(table)
+        known = ((name, value) for name, value in zip(names, values) if not means_unlabeled(value, marks))
+        return source.name, {str(name): str(value) for name, value in known}
     raise ValueError(
         f"{path.name} has no table with the columns file and {label}; put one beside the pictures, or take "
         f"the names of folders inside it as labels with --label {SUBFOLDERS}."
