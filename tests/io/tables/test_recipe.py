@@ -36,6 +36,23 @@ def test_a_recipe_survives_storage(mixed, tmp_path):
         Recipe.restored({"roles": {}})
 
 
+@pytest.mark.parametrize("kind", [pa.time32("s"), pa.time64("us"), pa.duration("s")], ids=str)
+def test_times_of_day_and_durations_are_categories(tmp_path, kind):
+    pq.write_table(pa.table({"at": pa.array([28800, 34200] * 20, kind)}), tmp_path / "t.parquet")
+    table = open_table(tmp_path / "t.parquet")
+    X = plan(survey(table)[0]).fit_transform(table)
+    assert np.allclose(X.sum(axis=1), np.sqrt(0.5))
+    assert (X[::2, 0] != X[1::2, 0]).all()
+
+
+def test_a_stamp_finer_than_a_millisecond_is_a_date(tmp_path):
+    stamps = pa.array([1, 86_400_000_001] * 20, pa.timestamp("us"))
+    pq.write_table(pa.table({"at": stamps}), tmp_path / "t.parquet")
+    table = open_table(tmp_path / "t.parquet")
+    recipe = plan(survey(table)[0], date=["at"], scale="none")
+    assert recipe.fit_transform(table)[:2, 0].tolist() == [0, 1]
+
+
 def test_robust_scale_ignores_an_outlier(tmp_path):
     x = np.random.default_rng(0).normal(size=2000)
     x[0] = 1e6
