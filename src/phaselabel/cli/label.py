@@ -23,6 +23,7 @@ from phaselabel.cli.console import (
 )
 from phaselabel.cli.method import add_method_arguments, fitted
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
+from phaselabel.io.photo_folders import pictures_below
 
 EPILOG = """\
 examples:
@@ -129,7 +130,7 @@ def run(arguments: argparse.Namespace) -> None:
     written = {"--out": out, "--report": arguments.report, "--model": arguments.model}
     read = given_files(arguments)
     if pictures:
-        read += [f"{arguments.table}/{name}" for name in photos.listed_pictures(Path(arguments.table))]
+        read += [f"{arguments.table}/{name}" for name in pictures_below(Path(arguments.table))]
     refuse_clashes(written, read)
     if arguments.graph and arguments.evidence == "none":
         raise ValueError("--graph joins the rows, and their columns are evidence; leave out --evidence none.")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.studio.items.folders import PICTURES, shown_picture
+from phaselabel.io.photo_folders import PICTURES
+from phaselabel.studio.items.folders import shown_picture
 from phaselabel.studio.items.source import Items, checked_features, digest
 from phaselabel.studio.items.speaking_words import SpeakingWords
 
@@ -104,7 +105,7 @@ class TableItems(Items):
         path = (folder / name).resolve()
         if not path.is_relative_to(folder) or path.suffix.lower() not in PICTURES:
             raise ValueError(f"{name!r:.80} is not a picture in the folder of {self.title}.")
-        return shown_picture(path, name, large)
+        return shown_picture(path, large)
 
     def speaking(self, row: int, members: NDArray[np.bool_]) -> list[list[int]]:
         """Return the places of the words of a text that speak for a class."""
