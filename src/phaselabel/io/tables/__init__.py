@@ -19,8 +19,9 @@ from phaselabel.io.tables.labels import (
     refuse_found,
     unlabeled_in,
 )
+from phaselabel.io.tables.planning import describe, odd_cells, plan, unusable_numbers
 from phaselabel.io.tables.reading import format_of, open_table
-from phaselabel.io.tables.recipe import Recipe, describe, odd_cells, plan, unusable_numbers
+from phaselabel.io.tables.recipe import Recipe
 from phaselabel.io.tables.spellings import MEANS_MISSING, look_alikes, missing_words
 from phaselabel.io.tables.table import Table, listed
 from phaselabel.io.tables.writing import target_format, text_of, write_table
