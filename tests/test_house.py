@@ -104,12 +104,20 @@ def test_tests_are_where_the_name_of_the_module_says(path):
     assert any(module.is_file() for module in modules) or (place.name == subject and place.is_dir())
 
 
-def test_fast_math_keeps_nan_and_infinity():
-    for kernel in (value for value in vars(flow_kernels).values() if hasattr(value, "parallel")):
-        for flavour in (kernel.serial, kernel.parallel):
-            flags = flavour.targetoptions["fastmath"]
-            assert isinstance(flags, set), kernel
-            assert not flags & {"fast", "nnan", "ninf"}
+KERNELS = [name_of(path) for path in MODULES if name_of(path).startswith("_kernels.")]
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name != "_kernels.compile"])
+def test_fast_math_keeps_nan_and_infinity(name):
+    values = vars(importlib.import_module(f"phaselabel.{name}")).values()
+    pairs = [value for value in values if hasattr(value, "parallel")]
+    single = [value for value in values if hasattr(value, "targetoptions")]
+    kernels = single + [flavour for pair in pairs for flavour in (pair.serial, pair.parallel)]
+    assert kernels
+    for kernel in kernels:
+        flags = kernel.targetoptions["fastmath"]
+        assert isinstance(flags, set), kernel
+        assert not flags & {"fast", "nnan", "ninf"}, kernel
 
 
 def test_tests_do_not_measure_time():

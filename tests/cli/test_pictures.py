@@ -6,7 +6,7 @@ from phaselabel.cli.pictures import found_images, output_names
 
 
 def test_images_are_found_once_and_in_order(tmp_path):
-    for name in ("b.jpg", "a.png", "notes.txt"):
+    for name in ("b.jpg", "a.png", "._a.png", "notes.txt"):
         (tmp_path / name).write_bytes(b"")
     names = [image.name for image in found_images([str(tmp_path), str(tmp_path / "*.png")])]
     assert names == ["a.png", "b.jpg"]

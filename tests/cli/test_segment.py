@@ -88,6 +88,8 @@ def album(photo):
         image += np.random.default_rng(k).integers(0, 15, image.shape).astype(np.uint8)
         Image.fromarray(image).save(photo / "images" / f"img{k}.png")
     (photo / "images" / "broken.png").write_bytes(b"not a picture")
+    for hidden in ("images/._img0.png", "marks/._img0.csv"):  # macOS writes such files
+        (photo / hidden).write_bytes(b"\0")
     (photo / "marks" / "img0.csv").write_text(
         "x,y,label\n8,14,box\n9,15,box\n10,14,box\n2,2,ground\n30,3,ground\n"
     )

@@ -5,7 +5,7 @@ import pytest
 
 from phaselabel.embedding import texts
 from phaselabel.embedding.texts import TextModel, embed_texts
-from text_models import write_tokenizer, write_word_vectors
+from text_models import write_bert, write_tokenizer, write_word_vectors
 
 
 @pytest.fixture
@@ -20,6 +20,15 @@ def test_a_text_is_the_mean_of_its_tokens_at_length_one(model):
     rows = embed_texts(["red", "red blue", "blue red red red", "red"], model)
     expected = np.array([[1, 0], [1, 1], [3, 1], [1, 0]]) / np.sqrt([[1], [2], [10], [1]])
     np.testing.assert_allclose(rows, expected, atol=1e-6)
+
+
+def test_a_text_is_cut_to_the_places_of_the_model(tmp_path, monkeypatch):
+    monkeypatch.setenv("PHASELABEL_CACHE", str(tmp_path / "cache"))
+    write_tokenizer(tmp_path / "model", ["red", "blue"])
+    write_bert(tmp_path / "model")  # it has 32 places
+    (tmp_path / "model" / "sentence_bert_config.json").write_text('{"max_seq_length": 128}')
+    cut, long = embed_texts(["red " * 32, "red " * 32 + "blue"], str(tmp_path / "model"))
+    np.testing.assert_allclose(long, cut, atol=1e-6)
 
 
 def test_every_text_is_computed_once_also_after_an_interrupt(model, monkeypatch):

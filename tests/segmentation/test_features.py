@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from phaselabel.segmentation.features import check_patch, leading_components, pixel_features
+from phaselabel.segmentation.features import check_patch, pixel_features
 
 
 def naive_patches(bands, patch):
@@ -38,16 +38,6 @@ def test_position_counts_as_said():
     rows = pixel_features(np.zeros((11, 21, 3), np.float32), 3, position=0.2)
     across = np.linalg.norm(rows[20] - rows[0])
     assert across == pytest.approx(0.2 * 20 / 21, rel=1e-5)
-
-
-def test_components_keep_distances():
-    rng = np.random.default_rng(1)
-    cube = (rng.random((8, 9, 3)) @ rng.random((3, 40))).astype(np.float32)
-    few = leading_components(cube, 3).reshape(-1, 3)
-    flat = cube.reshape(-1, 40)
-    np.testing.assert_allclose(
-        np.linalg.norm(few[1:] - few[:-1], axis=1), np.linalg.norm(flat[1:] - flat[:-1], axis=1), rtol=1e-4
-    )
 
 
 @pytest.mark.parametrize("patch", [0, 2, -1, 2.5, True, "5"])

@@ -46,9 +46,13 @@ def test_the_marks_tell_a_volume_from_bands():
 
 def test_components_of_a_cube_are_those_of_all_images():
     rng = np.random.default_rng(0)
-    cubes = [rng.random((6, 7, 30)).astype(np.float32) for _ in range(2)]
+    spectra = rng.random((5, 30))
+    cubes = [(rng.random((6, 7, 5)) @ spectra).astype(np.float32) for _ in range(2)]
     cells = [into_cells(as_bands(cube), 1) for cube in cubes]
     looks = Looks.of(cells, 3, lab=False, ready=False)
-    assert looks.bands(cells[0].means).shape == (6, 7, 20)
+    few, all_bands = looks.bands(cells[0].means), cells[0].means
+    assert few.shape == (6, 7, 20)
     centre = np.concatenate([looks.bands(one.means).reshape(-1, 20) for one in cells]).mean(axis=0)
     np.testing.assert_allclose(centre, 0, atol=1e-4)
+    kept, distances = (np.linalg.norm(np.diff(one, axis=0), axis=-1) for one in (few, all_bands))
+    np.testing.assert_allclose(kept, distances, rtol=1e-4)

@@ -94,6 +94,13 @@ def test_numpy_matlab_and_envi_cubes(tmp_path):
         envi.save_image(str(tmp_path / f"{interleave}.hdr"), cube, interleave=interleave, ext=".img")
         assert (read_image(tmp_path / f"{interleave}.hdr") == cube).all()
         assert (read_image(tmp_path / f"{interleave}.img") == cube).all()
+        for suffix in (".dat", ".raw", f".{interleave}", ""):
+            data = (tmp_path / f"{interleave}.img").rename(tmp_path / f"{interleave}{suffix}")
+            assert (read_image(data) == cube).all()
+            assert (read_image(tmp_path / f"{interleave}.hdr") == cube).all()
+            data.rename(tmp_path / f"{interleave}.img")
+    with pytest.raises(ValueError, match="Is it complete, and an image"):
+        read_image((tmp_path / "bsq.img").rename(tmp_path / "no_header.bsq"))
 
 
 def test_no_pickles(tmp_path):

@@ -234,12 +234,14 @@ def test_a_warm_start_knows_new_and_lost_classes(steps, evidence):
     image, _ = two_discs()
     sky = Marks.from_strokes([("a sky", [(5, 50), (80, 50)])], (60, 90))
     marks = {"sky": sky, "gone": np.where(sky.labels > 0, -1, 0)}
-    result = segment(image, one_sided_marks(), evidence=evidence)
-    cold = result.solution.n_iter
+    result, cold = (segment(image, one_sided_marks(), evidence=evidence) for _ in range(2))
     for step in steps:
         result.update(marks[step], warm=True)
-    # A start from the evidence is near rest already; only a start from the hub can be beaten.
-    assert result.solution.n_iter < cold or len(steps) > 1 or evidence == "auto"
+        cold.update(marks[step])
+    if evidence is None:
+        assert result.solution.n_iter < cold.solution.n_iter
+    else:  # a start from the evidence is near rest already, and both come to the same rest
+        assert np.mean(result.labels == cold.labels) > 0.99
     assert ("a sky" in result.classes.values()) == (len(steps) == 1)
     assert (result.labels > 0).all()
 

@@ -135,6 +135,22 @@ def test_a_third_image_joins(pair):
     assert right(model.results_[2].labels, truth) > 0.97
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_an_image_that_joins_counts_as_if_it_had_been_there(kind):
+    # A scale of its own would stretch its 0.4 to the 0.8 of the first image; gaps stay gaps.
+    levels = np.array([0.2, 0.4, 0.8])
+    first = np.random.default_rng(0).normal(levels.repeat(20), 0.01, (20, 60)).astype(kind)
+    second, marks = first[:, :40].copy(), np.zeros((20, 60), int)
+    first[0, :5] = np.nan
+    marks[10, 5:15], marks[10, 25:35], marks[10, 45:55] = 1, 2, 3
+    some = np.where(marks == 1, marks, 0)[:, :40]
+    model = Segmenter(patch=3).fit([first], [marks]).update(some, image=second)
+    together = Segmenter(patch=3).fit([first, second], [marks, some])
+    for joined, expected in zip(model.results_, together.results_, strict=True):
+        assert np.array_equal(joined.labels, expected.labels)
+    assert (model.results_[1].labels[:, 20:] == 2).all()
+
+
 def test_classes_of_one_name_are_one_class(pair):
     _, images, truths = pair
     first = Marks.from_array(strokes(truths[0]), {1: "ground", 2: "box", 3: "bag"})

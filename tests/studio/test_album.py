@@ -115,6 +115,8 @@ def test_exports_hold_every_picture(album, tmp_path):
     (tmp_path / "m.zip").write_bytes(workspace.export("model.zip"))
     model = pl.load(tmp_path / "m.zip")
     assert model.predict(workspace.images[1]).shape == (24, 30)
+    assert list(model.classes_.values()) == [entry["name"] for entry in coco["categories"]]
+    assert model.segment(workspace.images[1]).colors == workspace.results[1].colors
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import io
 import json
+import select
 import socket
 import struct
 import zlib
@@ -106,7 +107,7 @@ def test_a_path_in_a_name_is_refused(small_studio, path):
 
 
 def raw(studio, head, pieces=()):
-    """Send a head and then pieces until the server has had enough; what it answered."""
+    """Send a head and then pieces until the server answers; what it answered."""
     host, port = studio.host.split(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE / 1000) as line:
         line.sendall(head.encode())
@@ -115,12 +116,11 @@ def raw(studio, head, pieces=()):
             for piece in pieces:
                 line.sendall(piece)
                 sent += len(piece)
+                if select.select([line], [], [], 0)[0]:
+                    break
         except (BrokenPipeError, ConnectionResetError):
-            pass
-        try:
-            return line.recv(4096).decode("latin-1"), sent
-        except ConnectionResetError:
-            return "", sent
+            pass  # what it answered before can still be read
+        return line.recv(4096).decode("latin-1"), sent
 
 
 def head_of(studio, header):
@@ -139,7 +139,7 @@ def test_a_body_that_lies_about_its_length_is_cut_off(small_studio):
     piece = b"100000\r\n" + bytes(2**20) + b"\r\n"
     answer, sent = raw(small_studio, head, (piece for _ in range(2048)))
     assert sent < 4 * MAX_BODY
-    assert not answer or answer.startswith("HTTP/1.1 413")
+    assert answer.startswith("HTTP/1.1 413")
     assert request(small_studio, "query/state")[0] == 200
 
 

@@ -167,6 +167,31 @@ def question(page, after=None):
     return int(page.evaluate("document.querySelector('#workspace').dataset.shown"))
 
 
+HEARD = """() => {
+  const saved = document.querySelector("#saved");
+  saved.dataset.heard = "";
+  new MutationObserver((_, watch) => {
+    if (saved.textContent === "Saved") return;
+    saved.dataset.heard = "yes";
+    watch.disconnect();
+  }).observe(saved, { childList: true });
+}"""
+
+
+def press_until_heard(page, key):
+    """Answer by key, or by what ``key`` says of the row.
+
+    Pressed again where the question changed in between, for such a key answers nothing.
+    """
+    for _ in range(10):
+        row = question(page)
+        page.evaluate(HEARD)
+        page.keyboard.press(key(row) if callable(key) else key)
+        if page.evaluate("document.querySelector('#saved').dataset.heard"):
+            return row
+    raise AssertionError(f"the page hears no {key}")
+
+
 def version_of(page):
     """How many entries the journal has."""
     return state_of(page)["version"]

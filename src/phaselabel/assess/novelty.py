@@ -12,22 +12,25 @@ TURNS = 5
 #: With fewer labels nothing is said.
 FEWEST_LABELS = 10
 
-#: A far row is visited at least this much less (in e-folds) than the remotest of the hidden labels.
+#: A far row has fewer visits than the least visited hidden label, by a factor of at least e to this power.
 MARGIN = 0.5
 
-#: A component without a label is far if this many of the labels would be in it on average, were they random
-#: rows: then none of them is there with the probability e⁻³, about 5 %.
+#: A component without a label is far if as many random rows as there are labels would give it more than 3 of
+#: them on average. That it has none is then no chance: its probability is e⁻³, about 5 %.
 EXPECTED_LABELS = 3.0
 
 #: A group of far rows is worth a word from this share of the rows on, and from this number.
 LEAST_SHARE, LEAST_ROWS = 0.02, 5
 
-#: The factor of the confidence in a far row: as likely as not it is of a class without a label.
+#: The confidence of a far row is multiplied by this: one half, because its class may have no label.
 DOUBT = 0.5
 
 
 def far_rows(graph: Graph, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which rows random walks from the labels visit far less than any label that is hidden from the others.
+    """Which rows are much farther from the labels than any labelled row is from the other labels.
+
+    Rows are far if random walks that start at the labels rarely visit them. How rare is too rare is learned
+    from the labelled rows: each is hidden once, and its visits from the other labels are counted.
 
     Parameters
     ----------
@@ -64,7 +67,7 @@ def far_rows(graph: Graph, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def says_something(n_known: int, n_rows: int) -> bool:
-    """Whether so many labels tell anything about the other rows."""
+    """Whether there are enough labels, and rows without one."""
     return FEWEST_LABELS <= n_known < n_rows
 
 
@@ -74,12 +77,15 @@ def turns(n_known: int) -> NDArray[np.int64]:
 
 
 def fewest_visits(hidden: NDArray[np.floating]) -> np.float64:
-    """Rows with fewer visits than this are far, by those of the labels while they were hidden."""
+    """The number of visits below which a row is far, from the visits of the hidden labels."""
     return np.float64(max(float(hidden.min()), 1e-6) * np.exp(-MARGIN))
 
 
 def missed_by_chance(sizes: NDArray[np.integer], known: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Which components have no label, and are so small that chance explains it; ``known`` is each label's."""
+    """Which components are so small that they may have no label by chance.
+
+    ``sizes`` are their numbers of rows, ``known`` is the component of every label.
+    """
     small = sizes * len(known) <= EXPECTED_LABELS * sizes.sum()
     small[known] = False
     return np.asarray(small)

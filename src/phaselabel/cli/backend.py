@@ -7,7 +7,7 @@ Choices. Every annotation improves the next predictions.
 import argparse
 from pathlib import Path
 
-from phaselabel.cli.console import between
+from phaselabel.cli.console import between, warn_of_host
 
 EPILOG = """\
 examples:
@@ -45,5 +45,6 @@ def run(arguments: argparse.Namespace) -> None:
     app = make_app(Backend(Path(arguments.project), embed))
     import uvicorn
 
+    warn_of_host(arguments.host, "There is no token: anyone who reaches this port")
     print(f"phaselabel answers Label Studio at http://{arguments.host}:{arguments.port}", flush=True)
     uvicorn.run(app, host=arguments.host, port=arguments.port, log_level="warning")

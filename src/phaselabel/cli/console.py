@@ -115,6 +115,18 @@ def _named(source: Path, ending: str) -> str:
     return f"{plain.stem}_{ending}{suffix}"
 
 
+def warn_of_host(host: str, who: str) -> None:
+    """Say what an address means that other machines can reach; ``who`` begins the second sentence."""
+    from phaselabel.studio.security import is_loopback
+
+    if not is_loopback(host):
+        print(
+            f"Warning: --host {host} lets other machines in. {who} can see your data and change your labels, "
+            "and the connection is not encrypted.",
+            file=sys.stderr,
+        )
+
+
 def opened(path: str, arguments: argparse.Namespace) -> Any:
     """The table at a path, read as the arguments say."""
     from phaselabel.io.tables import open_table

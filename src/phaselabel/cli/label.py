@@ -23,6 +23,7 @@ from phaselabel.cli.console import (
 )
 from phaselabel.cli.method import add_method_arguments, fitted, refuse_graph_without_evidence
 from phaselabel.cli.table_plan import TablePlan, announce, make_plan
+from phaselabel.io.photo_folders import pictures_below
 
 EPILOG = """\
 examples:
@@ -128,7 +129,7 @@ def run(arguments: argparse.Namespace) -> None:
     written = {"--out": out, "--report": arguments.report, "--model": arguments.model}
     read = given_files(arguments)
     if pictures:
-        read += [f"{arguments.table}/{name}" for name in photos.listed_pictures(Path(arguments.table))]
+        read += [f"{arguments.table}/{name}" for name in pictures_below(Path(arguments.table))]
     refuse_clashes(written, read)
     refuse_graph_without_evidence(arguments)
     if arguments.report:

@@ -6,40 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 from phaselabel.cli import embedding
 from phaselabel.cli.console import Console, opened
+from phaselabel.io.photo_folders import (
+    SUBFOLDERS,
+    column_of_files,
+    labels_by_file,
+    labels_by_folder,
+    pictures_below,
+)
 
 if TYPE_CHECKING:
     from phaselabel.io.tables.in_memory import MemoryTable
 
-#: The extensions of pictures.
-PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
-#: The names of a column that names the pictures.
-FILE_COLUMNS = ("file", "filename", "file_name", "image", "picture", "path", "name")
 #: Options of ``phaselabel label`` that mean nothing here.
 FOR_TABLES = ("features", "drop", "text", "date", "model_columns", "impute", "model")
-#: ``--label`` with this value takes the names of the folders inside the folder as labels.
-SUBFOLDERS = "folder"
 
 
 def is_folder_of_pictures(path: str) -> bool:
     """Whether a path is a folder of pictures; a folder without any is refused."""
     folder = Path(path)
-    if folder.is_dir() and not listed_pictures(folder):
+    if folder.is_dir() and not pictures_below(folder):
         raise ValueError(
             f"{folder} is a folder without pictures; name a folder with pictures, or the file with the table "
             "(a folder of tables needs --dask)."
         )
     return folder.is_dir()
-
-
-def listed_pictures(folder: Path) -> list[str]:
-    """The pictures of a folder and of the folders inside it, relative to it and sorted."""
-    inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
-    deeper = [p for sub in inside if sub.is_dir() for p in sub.iterdir()]
-    return sorted(
-        p.relative_to(folder).as_posix()
-        for p in (*inside, *deeper)
-        if p.suffix.lower() in PICTURES and not p.name.startswith(".") and p.is_file()
-    )
 
 
 def output_of_folder(arguments: argparse.Namespace) -> Path:
@@ -81,7 +71,7 @@ def open_folder(console: Console, arguments: argparse.Namespace) -> "MemoryTable
         raise ValueError(
             f"Options for tables, not for folders of pictures: {', '.join(given)}. Leave them out."
         )
-    names = listed_pictures(folder)
+    names = pictures_below(folder)
     labels = _labels(folder, names, arguments)
     console.say("pictures", f"{folder.name}: {len(names):,} file{'s' if len(names) > 1 else ''}")
     embedding.prepare_pictures(console, arguments.embed)
@@ -110,22 +100,18 @@ def _labels(folder: Path, names: list[str], arguments: argparse.Namespace) -> di
                 f"Which pictures of {folder.name} have a label? Name a table with the columns file and label "
                 f"with --labels, or take the names of the folders inside it with --label {SUBFOLDERS}."
             )
-        return {name: name.split("/")[0] for name in names if "/" in name}
+        return labels_by_folder(names)
     table = opened(arguments.labels, arguments)
     label = arguments.label or next((name for name in table.names if name.lower() == "label"), "label")
     table.require([label])
     table.require([arguments.id] if arguments.id else [])
-    column = arguments.id or next((n for n in table.names if n.lower() in FILE_COLUMNS and n != label), None)
+    column = arguments.id or column_of_files(table, label)
     if column is None:
         raise ValueError(
             f"{arguments.labels} must have a column with the names of the pictures; name it 'file', or with "
             f"--id. It has {', '.join(map(repr, table.names))}."
         )
-    pairs = zip(table.column(column).to_pylist(), table.column(label).to_pylist())
-    unlabeled = {"", "?", "NA", *(arguments.unlabeled or ())}
-    labels = {
-        str(file): str(value) for file, value in pairs if value is not None and str(value) not in unlabeled
-    }
+    labels = labels_by_file(table, column, label, arguments.unlabeled or ())
     unknown = sorted(set(labels) - set(names))
     if unknown:
         several = f"{len(unknown):,} pictures that are not in {folder.name}, such as {unknown[0]!r}"

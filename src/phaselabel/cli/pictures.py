@@ -8,6 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from phaselabel.io.photo_folders import visible_in
+
 #: Files with these endings are images in a folder.
 IMAGE_SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jp2", ".webp", ".bmp", ".gif", ".ppm", ".pgm", ".tif", ".tiff", ".npy"),
@@ -98,7 +100,7 @@ def found_images(words: Sequence[str]) -> list[Path]:
     for word in words:
         path = Path(word)
         if path.is_dir() and not is_zarr(path):
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
+            inside = [p for p in visible_in(path) if p.suffix.lower() in IMAGE_SUFFIXES]
             if not inside:
                 raise ValueError(f"There are no images in the folder {word}.")
             images.update(dict.fromkeys(inside))

@@ -14,6 +14,7 @@ from typing import Any
 
 from phaselabel.cli.console import refuse_clashes
 from phaselabel.cli.pictures import Picture, found_images, frames_of, pictures_of, size_of
+from phaselabel.io.photo_folders import visible_in
 
 #: Files with these endings are marks.
 MARK_SUFFIXES = (".png", ".csv", ".json", ".npy", ".tif", ".tiff", ".bmp", ".gif")
@@ -116,7 +117,7 @@ def _given_marks(arguments: argparse.Namespace) -> list[Path]:
     folder = Path(arguments.train)
     if not folder.is_dir():
         raise FileNotFoundError(2, "There is no such folder of marks", str(folder))
-    return [path for path in sorted(folder.iterdir()) if path.suffix.lower() in MARK_SUFFIXES]
+    return [path for path in visible_in(folder) if path.suffix.lower() in MARK_SUFFIXES]
 
 
 def _files_of_marks(images: list[Picture], arguments: argparse.Namespace) -> dict[Picture, list[Path]]:

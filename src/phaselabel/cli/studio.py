@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from phaselabel.cli import embedding
-from phaselabel.cli.console import Console, add_reading_arguments, between, reading_options
+from phaselabel.cli.console import Console, add_reading_arguments, between, reading_options, warn_of_host
 
 EPILOG = """\
 examples:
@@ -81,7 +81,6 @@ def run(arguments: argparse.Namespace) -> None:
     # Libraries that are loaded later have threads of their own. Beside a browser they must not spin.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from phaselabel.studio.opening import open_workspace
-    from phaselabel.studio.security import is_loopback
     from phaselabel.studio.server import serve
 
     def opened(publish: Any) -> Any:
@@ -93,12 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
         return workspace
 
     def on_ready(addresses: dict[str, str]) -> None:
-        if not is_loopback(arguments.host):
-            print(
-                f"Warning: --host {arguments.host} lets other machines in. Anyone with the address below can "
-                "see your data and change your labels, and the connection is not encrypted.",
-                file=sys.stderr,
-            )
+        warn_of_host(arguments.host, "Anyone with the address below")
         for name, address in addresses.items():
             print(f"The studio is open{f' for {name}' if name else ''} at {address}", flush=True)
         print("Every action is saved at once; Ctrl-C closes the studio.", file=sys.stderr, flush=True)

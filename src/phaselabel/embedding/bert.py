@@ -45,7 +45,6 @@ class Bert:
         self._layers = int(config["num_hidden_layers"])
         self._eps = float(config.get("layer_norm_eps", 1e-12))
         self._weights = read_safetensors(folder / "model.safetensors")
-        self.most_tokens = int(config["max_position_embeddings"])
 
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Floats:
         """Vectors for tokens.

@@ -172,4 +172,7 @@ def _pools_first_token(folder: Path) -> bool:
 
 
 def _most_tokens(folder: Path) -> int:
-    return int(_entry(folder / "sentence_bert_config.json", "max_seq_length") or MOST_TOKENS)
+    """The tokens of a text that count: no more than the model has places for."""
+    wanted = int(_entry(folder / "sentence_bert_config.json", "max_seq_length") or MOST_TOKENS)
+    places = int(_entry(folder / "config.json", "max_position_embeddings") or 0)
+    return min(wanted, places) if places > 0 else wanted

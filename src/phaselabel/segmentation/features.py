@@ -84,16 +84,6 @@ def distinct_rows(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArr
     return rows[np.sort(first)], np.argsort(np.argsort(first))[inverse]
 
 
-def leading_components(bands: NDArray[np.float32], n_components: int) -> NDArray[np.float32]:
-    """The first ``n_components`` principal components of a cube's pixels, as bands."""
-    flat = bands.reshape(-1, bands.shape[2])
-    centred = flat - flat.mean(axis=0, dtype=np.float64).astype(np.float32)
-    _, directions = np.linalg.eigh(np.asarray(centred.T @ centred, np.float64))
-    leading: NDArray[np.float32] = directions[:, ::-1][:, :n_components].astype(np.float32)
-    components: NDArray[np.float32] = centred @ leading
-    return components.reshape(*bands.shape[:2], -1)
-
-
 def check_patch(patch: Any, position: Any) -> None:
     """Refuse a patch that is not odd and a position that is not a weight."""
     if isinstance(patch, bool) or not isinstance(patch, int | np.integer) or patch < 1 or patch % 2 == 0:

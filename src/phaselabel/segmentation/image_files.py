@@ -18,7 +18,8 @@ TIFF_SUFFIXES = (".tif", ".tiff")
 NUMPY_SUFFIXES = (".npy", ".npz")
 MATLAB_SUFFIXES = (".mat",)
 ZARR_SUFFIXES = (".zarr",)
-ENVI_SUFFIXES = (".hdr", ".img", ".dat", ".bil")
+#: Of a header and of the data files beside it, which may have none.
+ENVI_SUFFIXES = (".hdr", ".img", ".dat", ".raw", ".bil", ".bip", ".bsq", "")
 
 
 def read_image(path: str | Path, variable: str | None = None) -> NDArray[Any]:

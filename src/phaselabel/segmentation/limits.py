@@ -5,6 +5,9 @@ from pathlib import Path
 #: An image has at most 2,000,000,000 numbers (pixels × bands).
 MAX_VALUES = 2_000_000_000
 
+#: A picture that is compared as a whole, or drawn on, has at most 60,000,000 pixels.
+MAX_PIXELS = 60_000_000
+
 #: Any file may unpack to 256 MiB.
 SAFE_BYTES = 256 * 2**20
 

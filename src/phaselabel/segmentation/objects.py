@@ -60,12 +60,6 @@ class SegmentedObject:
         counts: list[int] = np.diff(np.concatenate([[0], edges, [total]])).tolist()
         return counts[:-1] if counts[-1] == 0 else counts
 
-    def whole(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Its pixels in an image of a shape."""
-        out = np.zeros(shape, bool)
-        out[self.box] = self.mask
-        return out
-
 
 def objects_of(
     labels: NDArray[Any], numbers: list[int], *, min_pixels: int = MIN_PIXELS

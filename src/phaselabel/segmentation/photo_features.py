@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from phaselabel.embedding.models import DEFAULT_PICTURE_MODEL, cache_home, find_picture_model
 from phaselabel.embedding.onnx_pictures import PictureModel
 from phaselabel.embedding.vector_cache import VectorCache, key_of
-from phaselabel.segmentation.pictures import as_seen, import_pillow, one_sentence_errors, open_picture
+from phaselabel.segmentation.pictures import (
+    as_seen,
+    check_pixels,
+    import_pillow,
+    one_sentence_errors,
+    open_picture,
+)
 
 #: Names the features below, and how pictures are read; other vectors are never taken from the cache.
 SIMPLE, READING = "colours-and-textures-2", b"as seen"
@@ -22,8 +28,6 @@ SIDE = 64
 CELLS = 4
 #: Directions of edges, and levels of a colour channel, that are told apart.
 DIRECTIONS, LEVELS = 8, 4
-#: A picture has at most this many pixels.
-MAX_PIXELS = 60_000_000
 #: Pictures that are kept in the cache at once.
 KEPT_AT_ONCE = 32
 
@@ -132,8 +136,7 @@ def _row(path: Path, vision: PictureModel | None) -> NDArray[np.float32]:
     side = vision.side if vision else SIDE
     (image_module,) = import_pillow("PIL.Image")
     with one_sentence_errors(path), open_picture(path) as picture:
-        if picture.width * picture.height > MAX_PIXELS:
-            raise ValueError(f"{picture.width} × {picture.height} pixels, more than {MAX_PIXELS:,}")
+        check_pixels(picture)
         picture.draft("RGB", (4 * side, 4 * side))
         upright = as_seen(picture)
         filter_ = image_module.Resampling.BOX if vision is None else image_module.Resampling.BICUBIC

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.limits import Refusal, check_unpacked
+from phaselabel.segmentation.limits import MAX_PIXELS, Refusal, check_unpacked
 
 #: The formats that are opened. Pillow goes by the content of a file, not by its name, and would start another
 #: program for some of the other formats (Ghostscript for EPS).
@@ -58,6 +58,13 @@ def open_picture(source: str | Path | IO[bytes], formats: tuple[str, ...] = FORM
         n_bands = 3 if picture.mode == "P" else len(picture.getbands())
         check_unpacked(picture.width * picture.height * n_bands, Path(source))
     return picture
+
+
+def check_pixels(picture: Any) -> None:
+    """Refuse a picture of more than ``MAX_PIXELS`` before it is unpacked."""
+    if picture.width * picture.height > MAX_PIXELS:
+        size = f"{picture.width:,} × {picture.height:,}"
+        raise Refusal(f"it has {size} pixels, more than {MAX_PIXELS:,}; make it smaller first")
 
 
 def stretched(values: NDArray[Any]) -> NDArray[np.uint8]:

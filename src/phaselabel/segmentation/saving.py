@@ -1,5 +1,6 @@
 """A fitted Segmenter in, a saved model out; and back, a Segmenter or a classifier."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from phaselabel.io.archive import Archive, Refused, content_errors, write_archiv
 from phaselabel.segmentation.bands import BandScale
 from phaselabel.segmentation.cell_model import CellModel
 from phaselabel.segmentation.frames import Looks
+from phaselabel.segmentation.marks import Colour
 
 #: The name of the class that is saved.
 SEGMENTER = "Segmenter"
@@ -21,7 +23,14 @@ SEGMENTER = "Segmenter"
 PARTS = {part.__name__: part for part in (BandScale, CellModel, Forest, Looks)}
 
 
-def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
+def save(
+    model: Any,
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    names: Mapping[int, str] | None = None,
+    colors: Mapping[int, Colour] | None = None,
+) -> None:
     """Write a fitted Segmenter to a folder, or to one file if the name ends in ``.zip``.
 
     Parameters
@@ -32,11 +41,14 @@ def save(model: Any, path: str | Path, *, overwrite: bool = False) -> None:
         Where to put it.
     overwrite : bool, default=False
         Whether a model that is there already may be replaced.
+    names, colors : mapping, optional
+        Names and colours of classes in the file, by their numbers, in place of the model's.
     """
+    names, colors = {**model.classes_, **(names or {})}, {**model._colors, **(colors or {})}
     learned = {
         "numbers": list(model.classes_),
-        "names": list(model.classes_.values()),
-        "colors": [list(model._colors[number]) for number in model.classes_],
+        "names": [names[number] for number in model.classes_],
+        "colors": [list(colors[number]) for number in model.classes_],
         "choice": dict(model.choice_),
         "strokes_found": model.strokes_found_,
         "cell": model._cell,

@@ -209,6 +209,7 @@ class Segmenter:
             for mark, frame in zip(given, self._frames)
         ]
         self.results_ = [Segmentation(self, number) for number in range(len(pictures))]
+        self._pictures = pictures  # as given: those of the results are scaled, and have no gaps
         self._solve(checked_marks(read, self._frames))
         return self
 
@@ -608,8 +609,8 @@ class Segmenter:
                 "A model of ready-made features takes no further image; fit it again with all images."
             )
         if self.results_:
-            images = [*(result.image for result in self.results_), image]
-            return self.fit(images, [*(result.marks for result in self.results_), marks])
+            of_all = [*(result.marks for result in self.results_), marks]
+            return self.fit([*self._pictures, image], of_all)
         frame = self._new_frame(image, None)
         known = Marks(np.zeros((1, 1), np.int32), self.classes_, self._colors)
         given = as_marks(marks, None if self._volume else frame.shown.pixels)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation import Marks, Segmenter, export
+from phaselabel.segmentation import Marks, Segmenter, export, saving
 from phaselabel.studio.drawing import (
     N_HINTS,
     DrawingWorkspace,
@@ -234,11 +234,13 @@ class AlbumWorkspace(DrawingWorkspace):
     def _model(self) -> bytes:
         """The file of the model, for ``phaselabel.load``."""
         with tempfile.TemporaryDirectory() as folder, self._computing:
-            try:
-                self._segmentation.save(Path(folder) / "model.zip")
+            path, drawing = Path(folder) / "model.zip", self.drawing
+            colors = {number: rgb(color) for number, color in drawing.colors.items()}
+            try:  # the model calls its classes by their numbers
+                saving.save(self._segmentation, path, names=drawing.names, colors=colors)
             except SupersededError:
                 raise ValueError("A stroke came in between; save the model again.") from None
-            return (Path(folder) / "model.zip").read_bytes()
+            return path.read_bytes()
 
     def _coco(self) -> dict[str, Any]:
         """One COCO document of all pictures."""
@@ -307,7 +309,7 @@ class AlbumWorkspace(DrawingWorkspace):
             k: Result(
                 version=version, image=self.images[k], labels=one.labels, confidence=one.confidence,
                 classes=names, colors=colors, marks=Marks(labels[k], names), graph=one.graph,
-                solution=one.solution, cell=one.cell, seconds=0.0,
+                solution=one.solution, cell=one.cell,
                 hints=before[k].hints if k in before else [],
                 shares={c: float(np.mean(one.labels == c)) for c in used},
             )

@@ -4,7 +4,6 @@ import io
 import json
 import tempfile
 import threading
-import time
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -55,12 +54,7 @@ class Result:
     solution: Any
     cell: int
     shares: dict[int, float]
-    seconds: float
     hints: list[list[float]]
-
-    def overlay(self, opacity: float = 0.45) -> NDArray[np.uint8]:
-        """Return the image with every class in its colour."""
-        return export.overlay(self, opacity)
 
 
 class SupersededError(Exception):
@@ -342,11 +336,10 @@ class DrawingWorkspace:
             missing = "every class" if len(drawing.names) > 1 else "at least two classes"
             self._set_status(f"draw a stroke in {missing}", segmented=None)
             return
-        started = time.perf_counter()
         self._set_status("segmenting")
         marks = changed_marks(self._segmentation.results_[0].marks.labels, labels, used)
         self._segmentation.update([marks], early=self._early(version))
-        self._unsettled = partial(self._take, drawing, version, labels, used, started)
+        self._unsettled = partial(self._take, drawing, version, labels, used)
         self._unsettled(False)
 
     def _take(
@@ -355,7 +348,6 @@ class DrawingWorkspace:
         version: int,
         labels: NDArray[np.int32],
         used: list[int],
-        started: float,
         settled: bool,
     ) -> None:
         """Show what the model has found; where to draw next is asked when the pen rests."""
@@ -374,7 +366,6 @@ class DrawingWorkspace:
             solution=result.solution,
             cell=result.cell,
             shares={k: float(np.mean(result.labels == k)) for k in used},
-            seconds=time.perf_counter() - started,
             hints=hints,
         )
         self._set_status("ready", **{"settled" if settled else "segmented": version})

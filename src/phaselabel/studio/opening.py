@@ -1,18 +1,19 @@
 """A path in, the workspace for it out."""
 
-import hashlib
 import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phaselabel.io.photo_folders import PICTURES, pictures_in
 from phaselabel.segmentation import read_image
+from phaselabel.segmentation.limits import MAX_PIXELS
 from phaselabel.segmentation.pictures import import_pillow, open_picture
 from phaselabel.studio.album import open_album
 from phaselabel.studio.drawing import DrawingWorkspace
-from phaselabel.studio.items import MAX_PIXELS, PICTURES, FolderItems, Items, read_items
-from phaselabel.studio.items.folders import pictures_in
+from phaselabel.studio.items import FolderItems, Items, read_items
+from phaselabel.studio.items.source import digest
 from phaselabel.studio.project import Project
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def open_workspace(
         if image.shape[0] * image.shape[1] < 2:
             raise ValueError(f"{source.name} has 1 pixel; there is nothing to segment.")
         # Project files call the mode "room".
-        journal = Project(path, {"room": "drawing", "content": _fingerprint(source)})
+        journal = Project(path, {"room": "drawing", "content": digest(source)})
         return DrawingWorkspace(image, source.name, journal, publish)
     from phaselabel.studio.answering import AnsweringWorkspace
     from phaselabel.studio.evidence import GivenProbabilities
@@ -143,8 +144,3 @@ def _check_pixels(source: Path) -> None:
             f"{source.name} has {width:,} × {height:,} pixels; the studio takes up to {MAX_PIXELS:,}. "
             "Make it smaller, or use phaselabel segment."
         )
-
-
-def _fingerprint(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

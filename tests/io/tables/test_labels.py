@@ -33,6 +33,9 @@ def test_parts_merge_to_the_whole(column):
 def test_minus_one_is_a_marker_in_arrays_only(tmp_path):
     np.savez(tmp_path / "t.npz", x=np.ones((4, 2)), k=[-1, 2, 3, -1])
     assert Labels.of(open_table(tmp_path / "t.npz"), "k", 4).rows.tolist() == [1, 2]
+    np.savez(tmp_path / "t.npz", x=np.ones((4, 2)), k=[-1.0, 2, 3, np.nan])
+    assert Labels.of(open_table(tmp_path / "t.npz"), "k", 4).rows.tolist() == [1, 2]
+    assert Labels(pa.array([99.0, 1.0, 99.5]), ["99"]).values.tolist() == [1.0, 99.5]
     (tmp_path / "t.csv").write_text("x,k\n1,-1\n2,2\n3,3\n4,\n")
     assert Labels.of(open_table(tmp_path / "t.csv"), "k", 4).rows.tolist() == [0, 1, 2]
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from phaselabel.io.tables import Column, Recipe, odd_cells, open_table, plan, survey, write_table
+from phaselabel.io.tables import Recipe, open_table, plan, survey, write_table
 from tablefiles import rows_of
 
 
@@ -34,6 +34,23 @@ def test_a_recipe_survives_storage(mixed, tmp_path):
     assert (again.transform(mixed) == X).all()
     with pytest.raises(ValueError, match="damaged"):
         Recipe.restored({"roles": {}})
+
+
+@pytest.mark.parametrize("kind", [pa.time32("s"), pa.time64("us"), pa.duration("s")], ids=str)
+def test_times_of_day_and_durations_are_categories(tmp_path, kind):
+    pq.write_table(pa.table({"at": pa.array([28800, 34200] * 20, kind)}), tmp_path / "t.parquet")
+    table = open_table(tmp_path / "t.parquet")
+    X = plan(survey(table)[0]).fit_transform(table)
+    assert np.allclose(X.sum(axis=1), np.sqrt(0.5))
+    assert (X[::2, 0] != X[1::2, 0]).all()
+
+
+def test_a_stamp_finer_than_a_millisecond_is_a_date(tmp_path):
+    stamps = pa.array([1, 86_400_000_001] * 20, pa.timestamp("us"))
+    pq.write_table(pa.table({"at": stamps}), tmp_path / "t.parquet")
+    table = open_table(tmp_path / "t.parquet")
+    recipe = plan(survey(table)[0], date=["at"], scale="none")
+    assert recipe.fit_transform(table)[:2, 0].tolist() == [0, 1]
 
 
 def test_robust_scale_ignores_an_outlier(tmp_path):
@@ -92,57 +109,6 @@ def test_missing_and_infinite_numbers_are_refused(tmp_path):
         table = open_table(tmp_path / "x.npy")
         with pytest.raises(ValueError, match=words):
             plan(survey(table)[0]).fit_transform(table)
-
-
-def test_missing_and_infinite_cells_are_named_together(tmp_path):
-    (tmp_path / "t.csv").write_text("x,y,z\n1,inf,3\n,2,4\n3,-inf,6\n7,1,inf\n")
-    columns = survey(open_table(tmp_path / "t.csv"))[0]
-    said = (
-        r"1 value is missing in 1 column \(x 1\) and 3 values are infinite in 2 columns \(y 2, z 1\); fill in"
-    )
-    with pytest.raises(
-        ValueError, match=f"{said}.*, replace what is infinite, or leave such columns out with --drop"
-    ):
-        plan(columns)
-    with pytest.raises(ValueError, match=r"^3 values are infinite"):
-        plan(columns, impute="median")
-    with pytest.raises(ValueError, match=r"^1 value is infinite in 1 column \(z 1\); replace"):
-        plan(columns, drop=["x", "y"])
-    assert plan(columns, drop=["x", "y"], dry=True).left_out["x"] == "--drop names it"
-
-
-def test_a_column_that_is_nearly_numbers_is_no_feature():
-    odd = Column("x", "text", odd="98 of its cells are numbers, but 2 cells are not", n_odd=2)
-    with pytest.raises(ValueError, match=r"^Column 'x' is not used as numbers: 98 of .* --drop x\.$"):
-        plan({"x": odd}, features=["x"])
-    columns = {"x": odd, "y": Column("y", "number")}
-    assert plan(columns).left_out["x"].startswith("numbers, but for some cells")
-
-
-def test_a_name_with_spaces_is_quoted_in_advice():
-    day, odd = Column("day of birth", "date"), Column("net worth", "text", odd="9 are, 1 is not", n_odd=1)
-    columns = {"day of birth": day, "net worth": odd, "y": Column("y", "number")}
-    recipe = plan(columns)
-    assert recipe.left_out["day of birth"] == "a date; --date 'day of birth' uses it"
-    assert next(odd_cells(columns, recipe)).endswith("leave the column out with --drop 'net worth'")
-    with pytest.raises(ValueError, match=r"pass --date 'day of birth' to use it as one\.$"):
-        plan(columns, features=["day of birth"])
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({}, "column 'x' is not used as numbers: 99 are, but 1 cell is not; correct"),
-        ({"impute": "median"}, "column 'x': 99 are, but 1 cell is not; it counts as missing and is filled"),
-        ({"drop": ["x"]}, None),
-        ({"text": ["x"]}, None),
-    ],
-)
-def test_what_is_said_of_odd_cells_is_what_is_done_with_them(options, said):
-    odd = Column("x", "text", odd="99 are, but 1 cell is not", n_odd=1)
-    columns = {"x": odd, "y": Column("y", "number")}
-    notes = list(odd_cells(columns, plan(columns, **options)))
-    assert [note[: len(said)] for note in notes] == [said] if said else notes == []
 
 
 def scaled(tmp_path, values, **options):

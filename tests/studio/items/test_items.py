@@ -79,6 +79,25 @@ def test_arrays_and_folders_say_what_is_compared(tmp_path, digit_file, pictures)
     assert "compared by: simple colours and textures" in about(read_items(pictures))
 
 
+# -- labels that are there already
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [([0.0, 1.0, np.nan, -1.0], {0: "0.0", 1: "1.0"}), (["a", "b", "?", " "], {0: "a", 1: "b"})],
+)
+def test_entries_of_an_array_that_mean_no_label_are_no_classes(tmp_path, given, known):
+    np.savez(tmp_path / "t.npz", x=np.arange(12.0).reshape(4, 3), y=np.array(given))
+    assert read_items(tmp_path / "t.npz", label="y").known_labels == known
+
+
+def test_entries_of_a_table_that_mean_no_label_are_no_classes(tmp_path, pictures):
+    (tmp_path / "t.csv").write_text("u,v,kind\n1,3,a\n2,5,b\n3,1, \n4,2, ? \n5,1,NA\n")
+    assert read_items(tmp_path / "t.csv", label="kind").known_labels == {0: "a", 1: "b"}
+    (pictures / "known.csv").write_text("file,shade\n00.png,dark\n01.png, \n02.png, ? \n")
+    assert read_items(pictures, label="shade").known_labels == {0: "dark"}
+
+
 # -- text files that are not quite ordinary
 
 

@@ -6,7 +6,7 @@ import socket
 import numpy as np
 import pytest
 
-from driving import question, state_of
+from driving import press_until_heard, question, state_of
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of other processes: Linux")
 
@@ -42,8 +42,7 @@ def test_a_restart_on_the_same_port_loses_no_answer(studio, points, page_of):
     first = studio(points, "--classes", "a,b", "--port", port)
     page = page_of(first.address)
     page_of.forgive("403", "net::ERR")
-    question(page)
-    page.keyboard.press("1")
+    press_until_heard(page, "1")
     question(page, "0")
     first.kill()
     second = studio(points, "--classes", "a,b", "--port", port)
@@ -75,7 +74,7 @@ def test_a_full_disk_keeps_the_answer_until_there_is_space(studio, points, page_
     question(page)
     size = (tmp_path / "x.npy.studio").stat().st_size
     before = resource.prlimit(opened.process.pid, resource.RLIMIT_FSIZE, (1024, -1))
-    page.keyboard.press("1")
+    press_until_heard(page, "1")
     assert "1 change is not saved" in not_saved(page)
     assert state_of(page)["answered"] == 0
     assert (tmp_path / "x.npy.studio").stat().st_size == size
@@ -103,9 +102,8 @@ def test_an_answer_that_the_server_refuses_is_said_and_not_kept(studio, points, 
 
 def test_a_response_that_confirms_another_action_is_no_confirmation(studio, points, page_of):
     page = page_of(studio(points, "--classes", "a,b").address)
-    question(page)
     page.route("**/actions", lambda route: route.fulfill(json={"version": 1, "confirmed": "another"}))
-    page.keyboard.press("1")
+    press_until_heard(page, "1")
     not_saved(page)
     page.unroute("**/actions")
     page.get_by_role("button", name="Try again").click()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from driving import FIRST_FRAME, SCALE, question, recorded, state_of
+from driving import FIRST_FRAME, SCALE, press_until_heard, question, recorded, state_of
 from tablefiles import write_customers
 
 #: Width of the window and colours of the page, in an order that changes one of them at a time.
@@ -38,16 +38,6 @@ def answer_some(page, truth, n):
         body = {"kind": "answer", "body": {"rows": [row], "class": int(truth[row]) + 1}}
         assert page.request.post(page.url + "actions", data=body).ok
     page.wait_for_function("n => document.querySelector('.numbers strong').textContent === n", arg=str(n))
-
-
-def press_until_heard(page, key):
-    """Answer by key; pressed again where the question changed in between, for such a key answers nothing."""
-    for _ in range(10):
-        question(page)
-        page.keyboard.press(key)
-        if page.locator("#saved").inner_text() != "Saved":
-            return
-    raise AssertionError(f"the page hears no {key}")
 
 
 def lasso(page):

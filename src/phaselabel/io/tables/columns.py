@@ -143,9 +143,10 @@ class Observed:
     def _add_words(self, present: pa.Array) -> None:
         if len(self.words) > MOST_CATEGORIES:
             return
-        if pa.types.is_temporal(present.type):  # Python's dates end with the year 9999
-            present = present.view(pa.int32() if present.type.bit_width == 32 else pa.int64())
-        self.words.update(pc.unique(present).to_pylist())
+        words = pc.unique(present)
+        if pa.types.is_temporal(words.type):  # as a recipe reads them; Python's dates end with the year 9999
+            words = words.cast(pa.string())
+        self.words.update(words.to_pylist())
 
     def _add_scalars(self, column: pa.Array, present: pa.Array, start: int) -> None:
         if self.number:
@@ -316,8 +317,9 @@ def numbers_of(table: Table, name: str) -> NDArray[np.float64] | None:
 
 def as_days(column: pa.Array) -> NDArray[np.float64] | None:
     """A column of dates as days since 1970, NaN where missing; None if they are not dates."""
+    fine = pa.types.is_timestamp(column.type) and column.type.unit in ("us", "ns")
     try:
-        stamps = column.cast(pa.timestamp("ms"))
+        stamps = column.cast(pa.timestamp("ms"), safe=not fine)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     days = stamps.cast(pa.int64()).cast(pa.float64(), safe=False)

@@ -16,8 +16,10 @@ from phaselabel.io.tables.columns import as_numbers
 from phaselabel.io.tables.spellings import joined, look_alikes
 from phaselabel.io.tables.table import Table, listed
 
-#: Entries that mean "no label" unless the user names others; in arrays of numbers -1 is one more.
+#: Entries that mean "no label" unless the user names others.
 UNLABELED = ("", "?", "NA")
+#: Those in NPY and NPZ files.
+UNLABELED_IN_ARRAYS = (*UNLABELED, "-1")
 
 
 class Labels:
@@ -68,7 +70,7 @@ class Labels:
         known = [
             (row, value)
             for row, value in enumerate(column.to_pylist(), first_row)
-            if not _means_unlabeled(value, self.unlabeled)
+            if not means_unlabeled(value, self.unlabeled)
         ]
         self.rows = np.array([row for row, _ in known], np.int64)
         self.values = np.empty(len(known), object)
@@ -191,7 +193,21 @@ class Labels:
 
 def unlabeled_in(table: Table) -> tuple[str, ...]:
     """The entries that mean "no label" in a table of this format, unless the user names others."""
-    return (*UNLABELED, "-1") if isinstance(table, ArrayTable) else UNLABELED
+    return UNLABELED_IN_ARRAYS if isinstance(table, ArrayTable) else UNLABELED
+
+
+def means_unlabeled(value: Any, marks: Collection[str]) -> bool:
+    """Whether an entry of a column of labels means "no label": a missing one, or one of the marks.
+
+    Examples
+    --------
+    >>> [means_unlabeled(value, ("?", "-1")) for value in (None, float("nan"), " ? ", -1.0, "cat")]
+    [True, True, True, True, False]
+    """
+    if value is None or value != value:
+        return True
+    whole = isinstance(value, float) and value.is_integer() and str(int(value)) in marks
+    return whole or str(value).strip() in marks
 
 
 def found_columns(
@@ -250,13 +266,6 @@ def refuse_found(table: Table, name: str) -> None:
             raise ValueError(
                 f"{table.path.name} has a column {new!r} already; rename it, or take the original table."
             )
-
-
-def _means_unlabeled(value: Any, unlabeled: Sequence[str]) -> bool:
-    if value is None or value != value:
-        return True
-    text = value.strip() if isinstance(value, str) else str(value)
-    return text in unlabeled
 
 
 def _of_type(value: Any, kind: pa.DataType) -> Any:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from phaselabel.studio.items.arrays import ArrayItems
-from phaselabel.studio.items.folders import MAX_PIXELS, PICTURES, FolderItems
+from phaselabel.studio.items.folders import FolderItems
 from phaselabel.studio.items.source import Items
 from phaselabel.studio.items.tables import TableItems
 from phaselabel.studio.project import MAX_CLASSES
 
-__all__ = ["MAX_PIXELS", "PICTURES", "ArrayItems", "FolderItems", "Items", "TableItems", "read_items"]
+__all__ = ["ArrayItems", "FolderItems", "Items", "TableItems", "read_items"]
 
 #: A project has at most this many items.
 MAX_ITEMS = 500_000

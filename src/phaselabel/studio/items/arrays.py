@@ -42,8 +42,7 @@ class ArrayItems(Items):
         if label:
             if label not in arrays or arrays[label].shape != (len(self._array),):
                 raise ValueError(f"{path.name} has no array {label!r} with one label per item.")
-            values = enumerate(arrays[label].tolist())
-            self.known_labels = {i: str(v) for i, v in values if str(v) not in ("", "-1")}
+            self.known_labels = _known(arrays[label].tolist())
 
     def view(self, row: int) -> dict[str, Any]:
         """Return a picture, or the numbers."""
@@ -60,6 +59,13 @@ class ArrayItems(Items):
         pixels = self._array[row].reshape(self._shape).astype(np.float64)
         grey = 255 * (pixels - self._low) / max(self._high - self._low, 1e-30)
         return png(np.clip(grey, 0, 255).astype(np.uint8))
+
+
+def _known(values: list[Any]) -> dict[int, str]:
+    """The entries that are labels, by their rows."""
+    from phaselabel.io.tables import UNLABELED_IN_ARRAYS, means_unlabeled
+
+    return {i: str(v) for i, v in enumerate(values) if not means_unlabeled(v, UNLABELED_IN_ARRAYS)}
 
 
 def _items_array(path: Path, arrays: dict[str, NDArray[Any]], name: str | None) -> str:

@@ -9,27 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from phaselabel.io.photo_folders import (
+    PICTURES,
+    SUBFOLDERS,
+    column_of_files,
+    labels_by_file,
+    labels_by_folder,
+    pictures_below,
+    pictures_in,
+    visible_in,
+)
 from phaselabel.segmentation.photo_features import left_out, photo_features, words_for
-from phaselabel.segmentation.pictures import as_seen, import_pillow, open_picture
-from phaselabel.studio.items.source import NO_LABEL, Items, png
-
-#: The extensions of pictures.
-PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+from phaselabel.segmentation.pictures import as_seen, check_pixels, one_sentence_errors, open_picture
+from phaselabel.studio.items.source import Items, png
 
 #: The extensions of tables that may hold the labels of a folder.
 TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
 
-#: The names of a column that names the pictures.
-FILE_COLUMNS = ("file", "filename", "file_name", "image", "picture", "path", "name")
-
-#: ``--label`` with this value takes the names of the folders inside the folder as labels.
-SUBFOLDERS = "folder"
-
 #: Pictures are shown with at most this many pixels a side, small or large.
 SHOWN_SIDE, LARGE_SIDE = 640, 2560
-
-#: A picture has at most this many pixels.
-MAX_PIXELS = 60_000_000
 
 
 class FolderItems(Items):
@@ -97,7 +95,7 @@ class FolderItems(Items):
     def _labels(self, path: Path, label: str) -> dict[int, str]:
         row_of = {name: row for row, name in enumerate(self._files)}
         if label == SUBFOLDERS:
-            return {row: name.split("/")[0] for name, row in row_of.items() if "/" in name}
+            return {row_of[name]: value for name, value in labels_by_folder(self._files).items()}
         source, labels = _table_labels(path, label)
         unknown = [name for name in labels if name not in row_of]
         if unknown:
@@ -111,69 +109,50 @@ class FolderItems(Items):
 
     def picture(self, row: int, large: bool = False) -> bytes:
         """Return the picture, reduced to the size in which it is shown."""
-        return shown_picture(self._paths[row], self._files[row], large)
+        return shown_picture(self._paths[row], large)
 
     def identifiers(self) -> tuple[str, list[Any]]:
         """Return the file names, relative to the folder."""
         return "file", list(self._files)
 
 
-def shown_picture(path: Path, name: str, large: bool) -> bytes:
+def shown_picture(path: Path, large: bool) -> bytes:
     """Return the PNG of a picture with at most ``SHOWN_SIDE`` or ``LARGE_SIDE`` pixels a side."""
     side = LARGE_SIDE if large else SHOWN_SIDE
-    (image_module,) = import_pillow("PIL.Image")
-    try:
-        with open_picture(path) as picture:
-            _check_pixels(picture)
-            picture.draft("RGB", (side, side))
-            shown = as_seen(picture)
-            shown.thumbnail((side, side))
-            return png(np.asarray(shown))
-    except (OSError, image_module.DecompressionBombError) as error:
-        raise ValueError(f"{name} can't be read ({error}).") from None
+    with one_sentence_errors(path), open_picture(path) as picture:
+        check_pixels(picture)
+        picture.draft("RGB", (side, side))
+        shown = as_seen(picture)
+        shown.thumbnail((side, side))
+        return png(np.asarray(shown))
 
 
 def _listed(path: Path, label: str | None) -> list[str]:
-    """The names of all pictures of a folder, relative to it and sorted."""
-    inside = pictures_in(path)
-    folders = sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
-    deeper = [f"{folder.name}/{name}" for folder in folders for name in pictures_in(folder)]
+    """The names of the pictures of a folder, with those in its folders if these are the labels."""
+    inside, below = pictures_in(path), pictures_below(path)
     if label == SUBFOLDERS:
-        if not deeper:
+        if below == inside:
             raise ValueError(f"{path} has no folders with pictures to take labels from (--label {label}).")
-        return inside + deeper
+        return below
     if not inside:
-        hint = f"; its folders have some: use --label {SUBFOLDERS}" if deeper else ""
+        hint = f"; its folders have some: use --label {SUBFOLDERS}" if below else ""
         raise ValueError(f"{path} has no pictures ({', '.join(PICTURES)}){hint}.")
     return inside
-
-
-def pictures_in(path: Path) -> list[str]:
-    """The names of the pictures in a folder, sorted."""
-    return sorted(p.name for p in path.iterdir() if p.suffix.lower() in PICTURES and p.is_file())
 
 
 def _table_labels(path: Path, label: str) -> tuple[str, dict[str, str]]:
     """The table of the folder that has the column, and its labels by file name."""
     from phaselabel.io.tables import open_table
 
-    for source in sorted(p for p in path.iterdir() if p.suffix.lower() in TABLES and p.is_file()):
+    for source in (p for p in visible_in(path) if p.suffix.lower() in TABLES and p.is_file()):
         table = open_table(source)
-        column = next((n for n in table.names if n.lower() in FILE_COLUMNS and n != label), None)
-        if label not in table.names or column is None:
-            continue
-        names, values = table.column(column).to_pylist(), table.column(label).to_pylist()
-        pairs = zip(map(str, names), ("" if value is None else str(value) for value in values))
-        return source.name, {name: value for name, value in pairs if value not in NO_LABEL}
+        column = column_of_files(table, label)
+        if label in table.names and column is not None:
+            return source.name, labels_by_file(table, column, label)
     raise ValueError(
         f"{path.name} has no table with the columns file and {label}; put one beside the pictures, or take "
         f"the names of folders inside it as labels with --label {SUBFOLDERS}."
     )
-
-
-def _check_pixels(picture: Any) -> None:
-    if picture.width * picture.height > MAX_PIXELS:
-        raise ValueError(f"{picture.width} × {picture.height} pixels, more than {MAX_PIXELS:,}")
 
 
 def _old_fingerprint(paths: list[Path]) -> str:

@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from phaselabel.segmentation.pictures import import_pillow
 
-#: Texts that stand for "no label".
-NO_LABEL = ("", "?", "NA")
-
 
 class Items(ABC):
     """The items that questions are about.

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.studio.items.folders import PICTURES, shown_picture
-from phaselabel.studio.items.source import NO_LABEL, Items, checked_features, digest
+from phaselabel.io.photo_folders import PICTURES
+from phaselabel.studio.items.folders import shown_picture
+from phaselabel.studio.items.source import Items, checked_features, digest
 from phaselabel.studio.items.speaking_words import SpeakingWords
 
 #: At most this many characters of a text are shown.
@@ -80,10 +81,9 @@ class TableItems(Items):
         self.label = label or "label"
         self.known_labels = {}
         if label:
-            values = self.table.column(label).to_pylist()
-            self.known_labels = {
-                i: str(v) for i, v in enumerate(values) if v is not None and str(v) not in NO_LABEL
-            }
+            values, marks = self.table.column(label).to_pylist(), tables.unlabeled_in(self.table)
+            known = ((i, v) for i, v in enumerate(values) if not tables.means_unlabeled(v, marks))
+            self.known_labels = {i: str(v) for i, v in known}
 
     def view(self, row: int) -> dict[str, Any]:
         """Return the text or the fields of a row."""
@@ -105,7 +105,7 @@ class TableItems(Items):
         path = (folder / name).resolve()
         if not path.is_relative_to(folder) or path.suffix.lower() not in PICTURES:
             raise ValueError(f"{name!r:.80} is not a picture in the folder of {self.title}.")
-        return shown_picture(path, name, large)
+        return shown_picture(path, large)
 
     def speaking(self, row: int, members: NDArray[np.bool_]) -> list[list[int]]:
         """Return the places of the words of a text that speak for a class."""
