@@ -186,7 +186,7 @@ def likely_sizes(
     Examples
     --------
     >>> likely_sizes(np.array([[20, 0], [0, 20]]), np.array([20, 20]), np.array([0.9, 0.1])).round(2).tolist()
-    [0.9, 0.1]
+    [0.92, 0.08]
     >>> likely_sizes(np.array([[3, 0], [3, 0]]), np.array([3, 3]), np.array([0.95, 0.05])).round(2).tolist()
     [0.5, 0.5]
     """
