@@ -147,7 +147,7 @@ def test_a_class_of_which_no_label_was_hidden_leaves_its_share_open():
     believed = np.tile([0.99, 0.01], (100, 1))
     shares = np.array([0.6, 0.4])
     held = HeldOut.of_probabilities(np.arange(100), labels, believed, 5, np.ones(2), shares)
-    assert 0.1 < held.unknown < 0.5
+    assert 0.5 < held.unknown < 0.9  # what rows found as class 0 say, and a deviation
     low, high = held.interval()
     assert low < 1 - held.unknown
     assert high == 1

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 #: log-odds of being right = BASE + SLOPE · x, with x the centred share of a row's own class in its vote. The
 #: prior says 50 % where the vote is even and 73 % where it is unanimous: a flow smooths its own votes, which
-#: therefore say little where no label was held back (docs/decisions/0070).
+#: therefore say little where no label was held back (docs/decisions/0054).
 BASE, SLOPE = 0.0, 1.0
 
 #: The standard deviation of BASE and of SLOPE under the prior.

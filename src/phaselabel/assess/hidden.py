@@ -17,8 +17,9 @@ from phaselabel.graph import Graph
 #: The share of the labels that is hidden to calibrate.
 CALIBRATION_SHARE = 0.2
 
-#: The deviation of class sizes from those of the labels, before it is known what was found.
-SIZE_DEVIATION = 0.3
+#: The deviation of the size of one of K classes from that of its labels, in shares of 1/K, before it is known
+#: what was found.
+SIZE_DEVIATION = 0.6
 
 #: Finds the classes of all vertices from some labels (-1 where not known).
 Solver = Callable[[NDArray[np.int32]], Solution]
@@ -127,10 +128,11 @@ class HeldOut:
 
     @property
     def unknown(self) -> float:
-        """The share of the rows that belong to classes of which no label could be hidden."""
+        """The share of the rows that may belong to classes of which no label could be hidden."""
         if self.sizes is None:
             return 0.0
-        return float(self.sizes[np.bincount(self.given, minlength=len(self.sizes)) == 0].sum())
+        untested = self.sizes[np.bincount(self.given, minlength=len(self.sizes)) == 0]
+        return float(min((untested + SIZE_DEVIATION / len(self.sizes)).sum(), 1.0))
 
     def facts(self) -> dict[str, Any] | None:
         """Accuracy and interval for a machine, or None where nothing could be hidden."""
@@ -167,7 +169,7 @@ def likely_sizes(
     With sizes π and the probability C_kj that a row of class k is found as j, the shares of the classes found
     are Cᵀπ. Where nearly all rows are found in one class, those of the other classes included, any sizes
     explain it; the sizes are then those of the labels. So π minimises
-    ``Σ_j (shares_j - (Cᵀπ)_j)² / v_j + |π - counts|² / SIZE_DEVIATION²`` with the variances v of Cᵀπ.
+    ``Σ_j (shares_j - (Cᵀπ)_j)² / v_j + K² |π - counts|² / SIZE_DEVIATION²`` with the variances v of Cᵀπ.
 
     Parameters
     ----------
@@ -197,8 +199,8 @@ def likely_sizes(
     expected = counts / max(counts.sum(), 1)
     variance = ((expected + 1 / k) / 2) ** 2 @ (chances * (1 - chances) / (hidden + 1))
     weights = 1 / np.sqrt(np.maximum(variance, 1e-6))
-    system = np.vstack([weights[:, None] * chances.T, np.eye(k) / SIZE_DEVIATION])
-    goal = np.concatenate([weights * shares, expected / SIZE_DEVIATION])
+    system = np.vstack([weights[:, None] * chances.T, np.eye(k) * k / SIZE_DEVIATION])
+    goal = np.concatenate([weights * shares, expected * k / SIZE_DEVIATION])
     sizes, _ = nnls(system, goal)
     return np.asarray(sizes / max(sizes.sum(), 1e-12))
 
