@@ -14,4 +14,4 @@ def test_sharpening_equals_the_definition():
     for i, j in zip(*np.nonzero(w)):
         both = (linked[i] & linked[j]).sum()
         expected[i, j] = w[i, j] * (both + 1) / (linked[i].sum() + linked[j].sum() - both)
-    np.testing.assert_allclose(sharpened(graph, 1).weights.toarray(), expected, rtol=1e-6)
+    np.testing.assert_allclose(sharpened(graph).weights.toarray(), expected, rtol=1e-6)

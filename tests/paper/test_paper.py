@@ -8,8 +8,9 @@ import pytest
 
 from phaselabel.cli import main
 from phaselabel.paper import RECIPES, report, reproduce
-from phaselabel.paper.probe import probe, same_results
+from phaselabel.paper.probe import probe
 from phaselabel.paper.provenance import source_digest
+from probes import same_results
 
 DOCS = Path(__file__).parents[2] / "docs"
 ACCURACY = {"mean", "std", "standard_error", "min", "max"}

@@ -4,7 +4,8 @@ import pytest
 
 from phaselabel.few_labels import compete
 from phaselabel.flow import presets
-from phaselabel.paper.probe import probe, same_results
+from phaselabel.paper.probe import probe
+from probes import same_results
 
 
 @pytest.fixture(scope="module")

@@ -244,3 +244,13 @@ def tree(rows, classes, weights, n_classes, seed, n_tried, extra):
             node["left"], node["right"] = len(waiting), len(waiting) + 1
             waiting.extend(sides)
     return nodes
+
+
+def calibration_error(confidence, right):
+    """The mean over all rows of the gap between confidence and accuracy of the rows in the same fifteenth."""
+    total = 0.0
+    for b in range(15):
+        mine = [i for i, sure in enumerate(confidence) if min(int(15 * sure), 14) == b]
+        if mine:
+            total += len(mine) * abs(np.mean(confidence[mine]) - np.mean(right[mine]))
+    return total / len(right)

@@ -141,26 +141,13 @@ def as_distributions(
     return out
 
 
-def calibration_error(confidence: NDArray[np.float64], right: NDArray[np.bool_], bins: int = 15) -> float:
-    """Expected calibration error: the mean gap between confidence and accuracy, over bins of confidence.
+def calibration_error(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
+    """Expected calibration error: the mean gap between confidence and accuracy, over 15 bins of confidence.
 
     Examples
     --------
     >>> round(calibration_error(np.full(10, 0.8), np.arange(10) < 8), 6)
     0.0
     """
-    place = np.minimum((confidence * bins).astype(int), bins - 1)
-    gaps = np.bincount(place, confidence - right, minlength=bins)
+    gaps = np.bincount(np.minimum((confidence * 15).astype(int), 14), confidence - right)
     return float(np.abs(gaps).sum() / max(len(right), 1))
-
-
-def reliability(
-    confidence: NDArray[np.float64], right: NDArray[np.bool_], bins: int = 15
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """The reliability diagram: mean confidence, accuracy and number of rows of every bin that has any."""
-    place = np.minimum((confidence * bins).astype(int), bins - 1)
-    count = np.bincount(place, minlength=bins)
-    full = count > 0
-    mean = np.bincount(place, confidence, minlength=bins)[full] / count[full]
-    accuracy = np.bincount(place, right.astype(float), minlength=bins)[full] / count[full]
-    return mean, accuracy, count[full]

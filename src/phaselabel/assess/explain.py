@@ -10,6 +10,9 @@ from phaselabel.evidence.opinion import Opinion
 from phaselabel.flow.star import State
 from phaselabel.graph import Graph
 
+#: A walk that has met no label after this many steps is given up.
+LONGEST_WALK = 500
+
 
 class Explanation(list[tuple[int, Any, float]]):
     """The labelled rows that decided a row: row, label and share of the influence, the largest first.
@@ -82,9 +85,7 @@ def decision_shares(
     return share, 1 - share
 
 
-def influences(
-    graph: Graph, labeled: NDArray[np.bool_], row: int, max_steps: int = 500
-) -> NDArray[np.float64]:
+def influences(graph: Graph, labeled: NDArray[np.bool_], row: int) -> NDArray[np.float64]:
     """How much every labelled row decides of ``row``: where a random walk from there first meets a label.
 
     Examples
@@ -99,7 +100,7 @@ def influences(
         return here
     degrees = np.maximum(graph.degrees, 1e-30)
     onward = sparse.csr_array((sparse.diags_array(1 / degrees) @ graph.weights).T)
-    for _ in range(max_steps):
+    for _ in range(LONGEST_WALK):
         here = onward @ here
         met += np.where(labeled, here, 0.0)
         here[labeled] = 0.0

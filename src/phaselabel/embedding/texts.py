@@ -66,12 +66,7 @@ class TextModel:
         return np.asarray(hidden / np.maximum(lengths, 1e-12), np.float32)
 
 
-def embed_texts(
-    texts: Sequence[str],
-    model: str,
-    bar: Any = None,
-    say: Callable[[str], None] = lambda sentence: None,
-) -> NDArray[np.float32]:
+def embed_texts(texts: Sequence[str], model: str, bar: Any = None) -> NDArray[np.float32]:
     """Turn texts into vectors, each different text once, over all runs.
 
     Parameters
@@ -82,15 +77,13 @@ def embed_texts(
         A name or a folder, as for :func:`find_model`.
     bar : object, optional
         Its ``update(n)`` is called after every n different texts.
-    say : callable, optional
-        Is called with a sentence before anything is downloaded.
 
     Returns
     -------
     ndarray of shape (n_texts, n_features)
         Rows of length 1.
     """
-    loaded = text_model(str(find_model(model, say)))
+    loaded = text_model(str(find_model(model)))
     cache = VectorCache(cache_home() / "vectors" / f"{loaded.digest}.sqlite")
     keys = [key_of(text.encode("utf-8", "surrogatepass")) for text in texts]
     known = cache.load(set(keys))

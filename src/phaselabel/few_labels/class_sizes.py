@@ -41,9 +41,9 @@ class ClassSizes:
         """Whether the sizes are given rather than estimated."""
         return self.strength == HARD
 
-    def firm(self, least: float = LEAST_AT_FIRST) -> "ClassSizes":
-        """The same sizes, held at least this strictly; by default as in the first choice."""
-        return replace(self, strength=max(self.strength, least))
+    def firm(self) -> "ClassSizes":
+        """The same sizes, held as strictly as in the first choice at least."""
+        return replace(self, strength=max(self.strength, LEAST_AT_FIRST))
 
     def softened(self, progress: float) -> "ClassSizes":
         """The same sizes, held softly at first: a hard hold in every round freezes early mistakes."""

@@ -1,7 +1,5 @@
 """A graph and labels in, a value of every class at every vertex out: a damped Poisson equation."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,9 +52,7 @@ def _component_means(graph: Graph, source: NDArray[np.float32], damping: float) 
     return np.asarray(means[part], np.float32)
 
 
-def poisson(
-    graph: Graph, labels: NDArray[np.int32], n_classes: int, *, damping: float | None = None, **settings: Any
-) -> NDArray[np.float32]:
+def poisson(graph: Graph, labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float32]:
     """Solve (L + damping D) u = Σ_labels (e_label - mean) δ: every label a source, its rivals sinks.
 
     Calder, Cook, Thorpe, Slepčev: *Poisson learning* (2020), which has no damping. Without it the majority
@@ -66,7 +62,7 @@ def poisson(
     known, values = sources(labels, n_classes)
     source = np.zeros((len(labels), n_classes), np.float32)
     source[known] = values
-    return solve_damped(graph, source, len(known) / len(labels) if damping is None else damping, **settings)
+    return solve_damped(graph, source, len(known) / len(labels))
 
 
 def sources(labels: NDArray[np.int32], n_classes: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:

@@ -10,7 +10,7 @@ from phaselabel.graph import Graph
 LARGE = 10_000
 
 
-def sharpened(graph: Graph, power: int | None = None) -> Graph:
+def sharpened(graph: Graph) -> Graph:
     """Weigh every edge by how many neighbours its ends share (Jaccard), to a power: 1, or 2 in large graphs.
 
     Bridges between classes share few neighbours; edges inside a class share many.
@@ -21,10 +21,7 @@ def sharpened(graph: Graph, power: int | None = None) -> Graph:
     >>> sharpened(Graph.from_weights(np.array(bridge, float))).weights.toarray()[2].tolist()
     [0.5, 0.5, 0.0, 0.2, 0.0]
     """
-    power = (1 if graph.n_vertices < LARGE else 2) if power is None else power
-    if power == 0:
-        return graph
-    w = graph.weights
+    power, w = 1 if graph.n_vertices < LARGE else 2, graph.weights
     overlap = np.empty(w.nnz)
     indptr, indices, _ = graph.csr
     kernels.shared_neighbors(indptr, indices, overlap)

@@ -88,9 +88,9 @@ class ShortlistSearch:
         self.place[self.file.order] = np.arange(len(projected), dtype=np.int32)
 
     @staticmethod
-    def memory(task: SearchTask, width: int = MAX_DIRECTIONS) -> float:
+    def memory(task: SearchTask) -> float:
         """MiB needed besides the data: projection and index, the result, one block."""
-        width = min(width, task.points.width)
+        width = min(MAX_DIRECTIONS, task.points.width)
         index = len(task.points) * (8 * width + 24)
         result = 12 * task.n_neighbors * len(task.queries)
         return (index + result + min(task.working_memory, 8_192 * 8 * task.points.width)) / 2**20

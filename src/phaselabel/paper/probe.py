@@ -11,9 +11,6 @@ from phaselabel.flow.minimize import Solution, minimize
 from phaselabel.flow.presets import PRESETS, paper_run
 from phaselabel.graph import nearest_neighbors, similarity_graph
 
-#: The largest relative difference of a figure that rounding on another machine can make.
-PROBE_TOL = 1e-4
-
 
 def probe() -> dict[str, list[float]]:
     """Run every variant of the reproduction on small problems.
@@ -45,22 +42,6 @@ def probe() -> dict[str, list[float]]:
     found["binary"] = minimize_binary(graph, labels)
     found["binary, sizes"] = minimize_binary(graph, np.full(len(y), -1), mean=0.0)
     return {name: _figures(solution) for name, solution in found.items()}
-
-
-def same_results(one: dict[str, list[float]], other: dict[str, list[float]]) -> bool:
-    """Whether two probes agree, up to rounding.
-
-    Examples
-    --------
-    >>> same_results({"ours": [20.0, 1.5]}, {"ours": [20.0, 1.5 + 1e-6]})
-    True
-    >>> same_results({"ours": [20.0, 1.5]}, {"ours": [25.0, 1.5]})
-    False
-    """
-    return one.keys() == other.keys() and all(
-        len(one[name]) == len(other[name]) and np.allclose(one[name], other[name], rtol=PROBE_TOL, atol=0)
-        for name in one
-    )
 
 
 def _figures(solution: Solution) -> list[float]:

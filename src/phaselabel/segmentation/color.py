@@ -3,6 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+#: Red, green and blue, from 0 to 255.
+Colour = tuple[int, int, int]
+
 #: Linear sRGB to CIE XYZ, divided by the white point D65.
 _TO_XYZ = np.array(
     [

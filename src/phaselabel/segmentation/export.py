@@ -17,8 +17,9 @@ from phaselabel import __version__
 from phaselabel.flow.minimize import Solution
 from phaselabel.graph import Graph
 from phaselabel.io.atomic import replacing
+from phaselabel.segmentation.color import Colour
 from phaselabel.segmentation.geotiff import read_reference, write_labels
-from phaselabel.segmentation.marks import Colour, Marks
+from phaselabel.segmentation.marks import Marks
 from phaselabel.segmentation.objects import SegmentedObject, geojson, object_table, objects_of
 from phaselabel.segmentation.pictures import (
     SIGNATURE,

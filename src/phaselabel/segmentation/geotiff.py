@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.marks import Colour
+from phaselabel.segmentation.color import Colour
 
 #: The tags of a TIFF file that place it on the earth: pixel scale, tie points, transformation, keys.
 GEO_TAGS = (33550, 33922, 34264, 34735)

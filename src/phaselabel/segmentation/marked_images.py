@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from phaselabel.segmentation.color import Colour
 from phaselabel.segmentation.frames import Frame
-from phaselabel.segmentation.marks import Colour, Marks, as_marks, with_shared_classes
+from phaselabel.segmentation.marks import Marks, as_marks, with_shared_classes
 
 
 def listed(images: Any) -> list[Any]:

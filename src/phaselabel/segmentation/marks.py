@@ -1,7 +1,5 @@
 """Marks in any form that people make them in, a label image with named classes out."""
 
-import logging
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,12 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from phaselabel.segmentation.limits import MAX_VALUES
-from phaselabel.segmentation.pictures import import_pillow
-
-log = logging.getLogger(__name__)
-
-Colour = tuple[int, int, int]
+from phaselabel.segmentation.color import Colour
+from phaselabel.segmentation.drawn_shapes import Shape, dotted, drawn, numbered
+from phaselabel.segmentation.painting import painted_classes
 
 #: A label and the points (x, y) of a line or a polygon.
 Outline = tuple[Any, Sequence[tuple[float, float]]]
@@ -26,15 +21,6 @@ PALETTE: tuple[Colour, ...] = (
     (130, 20, 50), (0, 110, 90), (200, 170, 240), (255, 220, 150), (80, 50, 110), (170, 230, 220),
     (110, 110, 20), (250, 150, 140),
 )  # fmt: skip
-
-#: A painting with at most 16 colours was made with a hard brush: every colour is a class.
-MAX_HARD_BRUSH_COLORS = 16
-
-#: In a painting with more colours, a class has at least this share of the paint; the rest is brush edges.
-MIN_SHARE_OF_PAINT = 0.01
-
-#: A painting has at most 64 classes; with more it is taken for a photograph.
-MAX_PAINTED_CLASSES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,32 +130,7 @@ class Marks:
         >>> Marks.from_painting(strokes, legend={"#ff0000": "cow", "#0000ff": "sky"}).classes
         {1: 'cow', 2: 'sky'}
         """
-        paint = np.asarray(painting)
-        if paint.ndim != 3 or paint.shape[2] not in (3, 4) or paint.dtype != np.uint8:
-            raise ValueError(
-                "A painting must be bytes of shape (height, width, 3 or 4); "
-                f"got {paint.dtype} of shape {paint.shape}."
-            )
-        codes = (paint[:, :, :3].astype(np.int32) * [65536, 256, 1]).sum(axis=2, dtype=np.int32)
-        if paint.shape[2] == 4:
-            codes[paint[:, :, 3] < 128] = 0
-        if image is not None and _is_picture(image) and image.shape[:2] == paint.shape[:2]:
-            unpainted = (image[:, :, :3] == paint[:, :, :3]).all(axis=2)
-            if unpainted.mean() > 0.5:
-                codes[unpainted] = 0
-        painted, counts = np.unique(codes[codes > 0], return_counts=True)
-        order = np.argsort(-counts, kind="stable")
-        names = _named_colours(legend) if legend else _class_colours(painted[order], counts[order])
-        labels = np.zeros(codes.shape, np.int32)
-        for number, code in enumerate(names, 1):
-            labels[codes == code] = number
-        present = set(np.unique(labels).tolist())
-        numbered = [(n, code) for n, code in enumerate(names, 1) if n in present]
-        return cls(
-            labels,
-            {n: names[code] or _hex(code) for n, code in numbered},
-            {n: _rgb(code) for n, code in numbered},
-        )
+        return cls(*painted_classes(painting, legend, image))
 
     @classmethod
     def from_points(
@@ -198,16 +159,8 @@ class Marks:
         [[0, 0, 2], [0, 1, 0]]
         """
         points = list(points)
-        numbers, classes = _numbered([label for *_, label in points])
-        labels = np.zeros(_checked_shape(shape), np.int32)
-        rows, columns = np.mgrid[-radius : radius + 1, -radius : radius + 1]
-        disc = np.argwhere(rows**2 + columns**2 <= radius**2) - radius
-        for (x, y, _), number in zip(points, numbers):
-            _check_inside([(x, y)], shape)
-            pixels = disc + np.floor([y, x]).astype(int)
-            inside = ((pixels >= 0) & (pixels < shape)).all(axis=1)
-            labels[tuple(pixels[inside].T)] = number
-        return cls(labels, classes)
+        numbers, classes = numbered([label for *_, label in points])
+        return cls(dotted([(x, y) for x, y, _ in points], numbers, shape, radius), classes)
 
     @classmethod
     def from_strokes(cls, strokes: Iterable[Outline], shape: tuple[int, int], width: int = 3) -> "Marks":
@@ -300,22 +253,12 @@ class Marks:
     @classmethod
     def _drawn(
         cls,
-        shapes: Sequence[tuple[Any, Sequence[tuple[float, float]], str]],
+        shapes: Sequence[Shape],
         shape: tuple[int, int],
         width: int,
     ) -> "Marks":
-        image, draw_module = import_pillow("PIL.Image", "PIL.ImageDraw")
-        numbers, classes = _numbered([label for label, *_ in shapes])
-        shape = _checked_shape(shape)
-        if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width <= max(shape):
-            raise ValueError(f"width must be a whole number between 1 and {max(shape)}; got {width!r}.")
-        canvas = image.new("I", (shape[1], shape[0]), 0)
-        pen = draw_module.Draw(canvas)
-        for (label, points, kind), number in zip(shapes, numbers):
-            points = [(float(x), float(y)) for x, y in points]
-            _check_inside(points, shape, edge=1)  # tools draw up to the outer edge of the last pixel
-            _draw(pen, kind, points, number, width, label)
-        return cls(np.array(canvas, np.int32), classes)
+        numbers, classes = numbered([label for label, *_ in shapes])
+        return cls(drawn(shapes, numbers, shape, width), classes)
 
     def merged(self, more: "Marks") -> "Marks":
         """These marks with others on top; equal names are one class, and -1 removes a mark.
@@ -437,19 +380,6 @@ def _placed(shape: tuple[int, ...], places: NDArray[np.intp], values: NDArray[An
     return labels
 
 
-def _checked_shape(shape: Any) -> tuple[int, int]:
-    """Height and width of an image that can be."""
-    try:
-        height, width = shape
-        sound = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in (height, width))
-        sound = sound and height > 0 and width > 0 and int(height) * int(width) <= MAX_VALUES
-    except (TypeError, ValueError):
-        sound = False
-    if not sound:
-        raise ValueError(f"shape must be the height and width of the image, in pixels; got {shape!r:.60}.")
-    return int(height), int(width)
-
-
 def as_marks(scribbles: Marks | ArrayLike, image: NDArray[Any] | None = None) -> Marks:
     """Marks from marks, a label image or a painting."""
     if isinstance(scribbles, Marks):
@@ -500,94 +430,6 @@ def with_shared_classes(marks: Sequence[Marks]) -> list[Marks]:
         own = {n: colors[n] for n in classes if n in colors}
         out.append(Marks(labels, dict(sorted(classes.items())), own))
     return out
-
-
-def _class_colours(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> dict[int, str]:
-    """The colours that are classes: all of them with a hard brush, the frequent ones with a soft brush."""
-    if not len(codes):
-        raise ValueError("There are no marks: everything is black or transparent.")
-    classes = codes
-    if len(codes) > MAX_HARD_BRUSH_COLORS:
-        classes = codes[counts >= MIN_SHARE_OF_PAINT * counts.sum()]
-    if not 0 < len(classes) <= MAX_PAINTED_CLASSES:
-        raise ValueError(
-            f"The marks have {len(codes)} colours, like a photograph; paint with a hard brush on a "
-            "transparent or black layer and save it as PNG, or name the colours in a legend."
-        )
-    if len(classes) < len(codes):
-        log.warning(
-            "The marks have %d colours: %d frequent ones are classes, the rest are taken for brush edges.",
-            len(codes),
-            len(classes),
-        )
-    return dict.fromkeys(sorted(classes.tolist()), "")
-
-
-def _named_colours(legend: dict[str, str]) -> dict[int, str]:
-    codes = {}
-    if not isinstance(legend, dict):
-        raise ValueError(f"A legend maps colours like '#ff0000' to names; got {legend!r:.40}.")
-    for colour, name in legend.items():
-        text = str(colour).lstrip("#")
-        if not re.fullmatch("[0-9a-fA-F]{6}", text):
-            raise ValueError(f"A legend maps colours like '#ff0000' to names; got {colour!r:.40}.")
-        codes[int(text, 16)] = str(name)
-    return codes
-
-
-def _is_picture(image: NDArray[Any]) -> bool:
-    return image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] in (1, 3, 4)
-
-
-def _hex(code: int) -> str:
-    return f"#{code:06x}"
-
-
-def _rgb(code: int) -> Colour:
-    return code >> 16, code >> 8 & 255, code & 255
-
-
-def _numbered(labels: Sequence[Any]) -> tuple[list[int], dict[int, str]]:
-    """A number for every label: the label itself if all are whole numbers from 1, else 1 … K by name."""
-    names = [str(label).strip() for label in labels]
-    if any(not name for name in names):
-        raise ValueError(f"Mark {names.index('') + 1} has an empty label; give it a name.")
-    if names and all(name.isdecimal() and 0 < int(name) < 2**31 for name in names):
-        numbers = [int(name) for name in names]
-    else:
-        order = {name: k for k, name in enumerate(sorted(set(names)), 1)}
-        numbers = [order[name] for name in names]
-    return numbers, dict(sorted(dict(zip(numbers, names)).items()))
-
-
-def _check_inside(points: Sequence[tuple[float, float]], shape: tuple[int, int], edge: int = 0) -> None:
-    for x, y in points:
-        if not (0 <= x < shape[1] + edge and 0 <= y < shape[0] + edge):
-            raise ValueError(
-                f"The mark at x={x:g}, y={y:g} lies outside the image, {shape[1]} wide and {shape[0]} high; "
-                "x counts columns and y rows, both from 0."
-            )
-
-
-def _draw(pen: Any, kind: str, points: Any, number: int, width: int, label: Any) -> None:
-    least = {"polygon": 3, "linestrip": 2, "line": 2, "rectangle": 2, "circle": 2, "point": 1}
-    if not isinstance(kind, str) or kind not in least:
-        raise ValueError(f"The shape of {label!r:.40} is a {kind!r:.40}; known are {', '.join(least)}.")
-    if len(points) < least[kind]:
-        raise ValueError(f"The {kind} of {label!r:.40} has {len(points)} points; it needs {least[kind]}.")
-    if kind == "polygon":
-        pen.polygon(points, fill=number)
-    elif kind in ("linestrip", "line"):
-        pen.line(points, fill=number, width=width, joint="curve")
-    elif kind == "rectangle":
-        (x0, y0), (x1, y1) = points[:2]
-        pen.rectangle([min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)], fill=number)
-    elif kind == "circle":
-        (x, y), (u, v) = points[:2]
-        radius = float(np.hypot(u - x, v - y))
-        pen.ellipse([x - radius, y - radius, x + radius, y + radius], fill=number)
-    else:
-        pen.point(points, fill=number)
 
 
 def misfit(marks: tuple[int, ...], image: tuple[int, ...]) -> str:

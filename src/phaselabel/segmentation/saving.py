@@ -13,8 +13,8 @@ from phaselabel.evidence.forest import Forest
 from phaselabel.io.archive import Archive, Refused, content_errors, write_archive
 from phaselabel.segmentation.bands import BandScale
 from phaselabel.segmentation.cell_model import CellModel
+from phaselabel.segmentation.color import Colour
 from phaselabel.segmentation.frames import Looks
-from phaselabel.segmentation.marks import Colour
 
 #: The name of the class that is saved.
 SEGMENTER = "Segmenter"

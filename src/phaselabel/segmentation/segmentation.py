@@ -14,8 +14,9 @@ from phaselabel.flow.minimize import Solution
 from phaselabel.graph import Graph
 from phaselabel.segmentation import export
 from phaselabel.segmentation.cells import STRIP_ROWS, majority
+from phaselabel.segmentation.color import Colour
 from phaselabel.segmentation.frames import Frame
-from phaselabel.segmentation.marks import Colour, Marks
+from phaselabel.segmentation.marks import Marks
 
 
 class Model(Protocol):
