@@ -79,3 +79,15 @@ def test_confidence_is_humble_where_nothing_could_be_hidden():
     assert tempering(0) == pytest.approx(1 / 6)
     assert tempering(500) > 0.98
     assert tempering(5) == pytest.approx(6 / 11)
+
+
+def test_hidden_labels_of_one_class_say_nothing_against_a_class_without_any():
+    rng = np.random.default_rng(0)
+    tables = np.log(rng.dirichlet([1, 1, 1], size=(60, 2)))
+    prior = np.array([0.5, 0.5])
+    _, bias = fitted_weights(tables, np.zeros(60, int), prior, np.eye(2))
+    assert not bias.any()
+    _, bias = fitted_weights(tables, np.repeat([0, 2], [40, 20]), prior, np.eye(2))
+    assert bias[1] == 0
+    assert bias[0] == pytest.approx(-bias[2])
+    assert bias[0] != 0

@@ -14,6 +14,10 @@ LABELS_PULL = 0.1
 #: Sizes are estimated of classes with this many labels: a jackknife over two folds is often sure and wrong.
 LEAST_FOR_SIZES = 3
 
+#: Sizes are trusted in full if the hidden labels are found this far above chance, of the way to all of them;
+#: below, the less the fewer are found: an opinion that tells no classes apart has no sizes to tell.
+INFORMED = 0.3
+
 #: The exponents of the labels' own sizes that are compared: 1 for these sizes, which rows that say nothing
 #: leave as they are, 0 for equal ones.
 EXPONENTS = np.linspace(1, 0, 21)
@@ -103,7 +107,7 @@ def trust_in_sizes(turns: list[Table], n_dealt: int, by_labels: NDArray[np.float
 
 
 def found_offsets(
-    logits: Table, turns: list[Table], counts: NDArray[np.integer[Any]], n_dealt: int
+    logits: Table, turns: list[Table], counts: NDArray[np.integer[Any]], n_dealt: int, found: float
 ) -> tuple[NDArray[np.float64], float]:
     """What the sizes of the classes add to the logits, and how far the rows were trusted on it.
 
@@ -119,6 +123,8 @@ def found_offsets(
         The number of labels of every class.
     n_dealt : int
         The number of folds.
+    found : float
+        The share of the hidden labels that are found, if every class counts the same.
 
     Returns
     -------
@@ -128,11 +134,13 @@ def found_offsets(
         From 0, the numbers of labels decide, to 1, the unlabelled rows do.
     """
     by_labels, enough = label_offsets(counts, logits), counts >= LEAST_FOR_SIZES
-    trust = trust_in_sizes(turns, n_dealt, by_labels) if enough.sum() > 1 else 0.0
-    if trust == 0:
+    chance = 1 / len(counts)
+    if enough.sum() < 2 or found <= chance:
         return by_labels, 0.0
-    found = trust * (likely_offsets(logits, by_labels) - by_labels)
-    return by_labels + np.where(enough, found - found[enough].mean(), 0), trust
+    informed = min(1.0, (found - chance) / (1 - chance) / INFORMED)
+    trust = informed * trust_in_sizes(turns, n_dealt, by_labels)
+    away = trust * (likely_offsets(logits, by_labels) - by_labels)
+    return by_labels + np.where(enough, away - away[enough].mean(), 0), trust
 
 
 def offsets_for_sizes(logits: Table, sizes: ClassSizes) -> NDArray[np.float64]:

@@ -252,14 +252,14 @@ def pool_opinion(
     logits, doubt = by_rows, tempering(len(folds.judged))
     logits += by_graph
     logits += bias.astype(np.float32)
-    by_sizes, trust = _size_offsets(logits, of_sample, doubt, trial, sizes)
+    figures = Figures.of(trial.held, trial.kinds, folds, of_hidden)
+    by_sizes, trust = _size_offsets(logits, of_sample, doubt, trial, sizes, figures.together or 0.0)
     logits += by_sizes.astype(np.float32)
     q, sure = softmax(logits), softmax(logits, doubt)
 
     named = {expert.name: float(weight) for expert, weight in zip(experts, weights)}
     pull = {name: sum(w for e, w in named.items() if e.endswith(f" {name}")) for name in names}
     chosen = usual if own else max(pull, key=lambda name: pull[name])
-    figures = Figures.of(trial.held, trial.kinds, folds, of_hidden)
     choice = Choice(named, chosen, figures, np.exp(by_sizes) / np.exp(by_sizes).sum(), trust)
     used = [name for name in rows.models if named[name] > 0]
     models, model_weights = [rows.models[name] for name in used], [named[name] for name in used]
@@ -299,6 +299,7 @@ def _size_offsets(
     doubt: float,
     trial: Trial,
     sizes: ClassSizes,
+    found: float,
 ) -> tuple[NDArray[np.float64], float]:
     """What given or found class sizes add to the logits, and how far the rows were trusted on it."""
     sampled, folds = logits[trial.sample], trial.folds
@@ -307,7 +308,7 @@ def _size_offsets(
     counts = np.bincount(folds.labels[folds.known], minlength=folds.n_classes)
     # The EM takes probabilities at their word, so it gets the tempered ones.
     tempered: list[Any] = [doubt * turn for turn in of_sample]
-    offsets, trust = found_offsets(doubt * sampled, tempered, counts, folds.n_dealt)
+    offsets, trust = found_offsets(doubt * sampled, tempered, counts, folds.n_dealt, found)
     return offsets / doubt, trust
 
 
