@@ -178,10 +178,11 @@ class Console:
             print(f"{heading:<12} {words}".rstrip(), file=sys.stderr, flush=True)
 
     def note(self, words: str) -> None:
-        """Print something that the user should know before trusting the result."""
+        """Print something that the user should know before trusting the result, unless a note has said it."""
         words = as_options(words, self._arguments)
-        self.notes.append(words)
-        self.say("note", words)
+        if not any(words in said for said in self.notes):
+            self.notes.append(words)
+            self.say("note", words)
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "row") -> Iterator[Any]:
@@ -218,9 +219,7 @@ class Console:
         """Turn warnings into notes, each once, and log entries into lines."""
 
         def show(message: Any, *rest: Any) -> None:
-            words = " ".join(str(message).split())
-            if as_options(words, self._arguments) not in self.notes:
-                self.note(words)
+            self.note(" ".join(str(message).split()))
 
         handler = logging.Handler(logging.WARNING)
         handler.emit = lambda record: self.say("note", record.getMessage())  # type: ignore[method-assign]
