@@ -16,7 +16,7 @@ from phaselabel.evidence.believing import believe
 from phaselabel.evidence.experts import affordable_graphs
 from phaselabel.evidence.given import checked_columns, checked_given
 from phaselabel.evidence.opinion import GIVEN, Opinion
-from phaselabel.few_labels.class_sizes import class_sizes
+from phaselabel.few_labels.class_sizes import class_sizes, refuse_smaller
 from phaselabel.few_labels.policy import EVIDENCE, Policy
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.minimize import Solution, checked_callbacks
@@ -83,8 +83,8 @@ class GinzburgLandauClassifier(FittedClassifier):
         When labels count as quiet and the energy as flat; 0 never stops early.
     class_sizes : "estimate", proportions, (low, high) pairs, or a dict of either, default="estimate"
         What is known of the classes' sizes, in the order of ``classes_`` or by name. With evidence, sizes
-        that are not given are estimated; without it a spread is pulled softly towards equal sizes. Label
-        counts are never taken for them.
+        that are not given are estimated, from the unlabelled rows and, as far as they differ by more than
+        chance, the numbers of labels; without it a spread is pulled softly towards equal sizes.
     abstain_below : float, optional
         Rows and predictions of lower confidence are returned as ``unlabeled``.
     unlabeled : object, default=-1
@@ -260,7 +260,9 @@ class GinzburgLandauClassifier(FittedClassifier):
         """The flow's settings, the policy and the start; a parameter that makes no sense is refused."""
         checked_fidelity(self.fidelity, labels)
         checked_callbacks(self.callbacks)
-        class_sizes(self.class_sizes, classes)
+        sizes = class_sizes(self.class_sizes, classes)
+        counts = np.bincount(labels[labels >= 0], minlength=len(classes))
+        refuse_smaller(sizes, counts, len(labels), classes.tolist())
         self._check_abstention()
         policy, init = policy_and_start(self.init, classes, labels)
         return FlowSettings(self.epsilon, self.step, self.max_iter, self.tol), policy, init
