@@ -1,7 +1,5 @@
 """What the report says about a model."""
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +8,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
 import phaselabel as pl
-from phaselabel.evidence.pool import Figures
 from phaselabel.io.tables import open_table
 from phaselabel.report.findings import gather
 

@@ -228,6 +228,8 @@ class Console:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", UserWarning)
+                # The plan of a table says so of more words, and names an option.
+                warnings.filterwarnings("ignore", ".* which is what a missing value becomes as text")
                 warnings.simplefilter("ignore", DeprecationWarning)
                 warnings.simplefilter("ignore", FutureWarning)
                 warnings.showwarning = show  # type: ignore[assignment]

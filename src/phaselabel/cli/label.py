@@ -54,7 +54,8 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="COLUMN", help="join --labels by this column, which both files have")
     parser.add_argument(
         "--unlabeled", metavar="VALUE", action="append",
-        help="an entry that means 'no label'; may be repeated (default: empty, ? and NA; -1 in NPY and NPZ)",
+        help="an entry that means 'no label', as empty ones do; may be repeated (default: ? and NA; -1 in NPY "
+        "and NPZ)",
     )  # fmt: skip
     parser.add_argument(
         "--missing-labels", metavar="LIST", nargs="?", const=[], type=_words,

@@ -142,6 +142,6 @@ def refuse_smaller(
     most = np.ceil(np.round(sizes.high * n_rows, 6))
     for k in np.flatnonzero(most < counts)[:1]:
         raise ValueError(
-            f"class_sizes leave {most[k]:.0f} of {n_rows:,} rows to class {names[k]!r}, which has {counts[k]:,} "
-            "known labels; give it a larger size."
+            f"class_sizes leave {most[k]:.0f} of {n_rows:,} rows to class {names[k]!r}, which has "
+            f"{counts[k]:,} known labels; give it a larger size."
         )

@@ -73,7 +73,7 @@ def written_numbers(column: pa.Array, decimal: str, scaled: bool = True) -> NDAr
         return None
     present = column.drop_null()
     signs = signs_in(present, decimal) if len(present) else set()
-    if signs is None or not scaled and signs - {THOUSANDS, ACCOUNTING}:
+    if signs is None or (not scaled and signs - {THOUSANDS, ACCOUNTING}):
         return None
     signed = pc.replace_substring(column, "(", "-")
     digits = pc.replace_substring_regex(signed, rf"[^0-9+\-{decimal}]", "")
