@@ -282,9 +282,9 @@ def _look_for_former_gaps(given: NDArray[Any]) -> None:
     for word in FORMER_GAPS:
         if count := int(np.count_nonzero(given == word)):
             warnings.warn(
-                f"{count:,} of the labels in y {'is' if count == 1 else 'are'} {word!r}, which is what a missing "
-                f"value becomes as text; they count as a class. Pass unlabeled={word!r}, or y before it became "
-                "text, if they are not labelled.",
+                f"{count:,} of the labels in y {'is' if count == 1 else 'are'} {word!r}, which is what a "
+                f"missing value becomes as text; they count as a class. Pass unlabeled={word!r}, or y before "
+                "it became text, if they are not labelled.",
                 UserWarning,
                 stacklevel=4,
             )

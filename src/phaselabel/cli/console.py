@@ -101,6 +101,21 @@ def refuse_clashes(written: Mapping[str, Any], read: Iterable[Any], folder: Any 
             taken[place] = f"the file of {option} too"
 
 
+def refuse_idle_options(arguments: argparse.Namespace) -> None:
+    """Refuse ``--id`` and ``--sheet`` where nothing that is read has a use for them."""
+    if getattr(arguments, "id", None) and arguments.labels is None:
+        raise ValueError("--id joins the labels of another file; name it with --labels, or leave --id out.")
+    if arguments.sheet:
+        from phaselabel.io.tables.reading import DATABASES, WORKBOOKS
+
+        names = ("table", "results", "source", "labels", "graph", "evidence")
+        files = [str(getattr(arguments, name, None)) for name in names]
+        if not any(file.lower().endswith((*DATABASES, *WORKBOOKS)) for file in files):
+            raise ValueError(
+                "--sheet names a part of an Excel, SQLite or DuckDB file, and none is given; leave it out."
+            )
+
+
 def given_files(arguments: argparse.Namespace) -> list[str]:
     """The files that a command on a table reads."""
     named = [arguments.table, arguments.labels, arguments.graph]

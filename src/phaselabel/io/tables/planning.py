@@ -57,6 +57,14 @@ def plan(
             )
     roles, left_out, written = {}, {}, {}
     used, dropped, texts, dates = set(features), set(drop), set(text), set(date)
+    for one, other, options in (
+        (dropped, used, "--drop and --features"),
+        (dropped, texts, "--drop and --text"),
+        (dropped, dates, "--drop and --date"),
+        (texts, dates, "--text and --date"),
+    ):
+        if one & other:
+            raise ValueError(f"Column {min(one & other)!r} is named by {options}; name it once.")
     for name, column in columns.items():
         if impute and column.odd and name not in dropped | texts | dates and (not features or name in used):
             column = replace(column, kind="number", written=ODD_CELLS, missing=column.missing + column.n_odd)
