@@ -149,14 +149,14 @@ def test_a_column_of_words_or_dates_is_named(column, said):
         GinzburgLandauClassifier(1).fit(X.to_numpy().tolist(), [0, -1, 1, -1])
 
 
-def test_low_fidelity_lets_labels_be_overruled_only_where_nothing_has_learned_from_them(two_heaps):
+def test_wrong_labels_are_overruled_at_low_fidelity_or_made_unknown(two_heaps):
     """As the handbook says of wrong labels."""
     X, y = two_heaps
     y = np.where(np.arange(60) % 3, np.repeat([0, 1], 30), -1)
     y[[1, 31]] = 1, 0  # wrong
     literal = GinzburgLandauClassifier(5, fidelity=0.01, evidence=None, init="hub").fit(X, y)
     assert literal.transduction_[[1, 31]].tolist() == [0, 1]
-    usual = GinzburgLandauClassifier(5, fidelity=0.01).fit(X, y)
+    usual = GinzburgLandauClassifier(5).fit(X, y)
     assert usual.transduction_[[1, 31]].tolist() == [1, 0]
     y[usual.suspect_labels_] = -1
     assert GinzburgLandauClassifier(5).fit(X, y).transduction_[[1, 31]].tolist() == [0, 1]

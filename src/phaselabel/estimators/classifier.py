@@ -60,8 +60,8 @@ class GinzburgLandauClassifier(FittedClassifier):
         Interface width, or a schedule of shrinking values.
     fidelity : float or array-like of shape (n_samples,), default=30.0
         Trust in the known labels, or in each one of them; 0 makes a label unknown. Large values clamp; small
-        ones let a wrong label be outvoted, but only with ``evidence=None`` and ``init="hub"``: evidence and a
-        spread have learned from the label itself.
+        ones let a wrong label be outvoted, for sure only with ``evidence=None`` and ``init="hub"``: evidence
+        and a spread have learned from the label itself.
     evidence : {"auto", None}, classifier or array-like of shape (n_samples, K), default="auto"
         What speaks for a class besides the graph. "auto": models of the rows and walks on graphs, weighted
         by labels held back. A scikit-learn classifier with ``predict_proba`` takes the place of the models;
