@@ -178,3 +178,13 @@ def test_a_marker_that_an_unsigned_type_has_changed_is_announced():
         assert encode(y, unlabeled=255)[1].tolist() == [0, 1, -1, -1, -1]
         encode(np.array([0, 1, 255, 2, 3], np.uint8))
         encode(np.array([0, 1, -1, -1, -1]))
+
+
+@pytest.mark.parametrize("word", ["nan", "None"])
+def test_missing_values_that_became_text_get_a_warning(word):
+    y = pd.Series(["a", float("nan") if word == "nan" else None, "b"], dtype=object).map(str)
+    with pytest.warns(UserWarning, match=f"1 of the labels in y is '{word}', .* Pass unlabeled='{word}'"):
+        assert encode(y)[0].tolist() == sorted(["a", word, "b"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert encode(y, word)[0].tolist() == ["a", "b"]

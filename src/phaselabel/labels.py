@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 #: Whole numbers up to this one are exact in double precision.
 LARGEST_EXACT = 2**53
 
+#: What missing values become as text.
+FORMER_GAPS = ("nan", "None", "NaT", "<NA>")
+
 
 def encode(y: ArrayLike, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Find out which entries are labels and number their classes.
@@ -22,7 +25,8 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.
         Integers, strings or any objects that can be sorted.
     unlabeled : object, default=-1
         The entry that means "not known". Missing values (``None``, ``NaN``, ``NaT``, ``NA``) always do, and
-        so do empty strings, with a warning.
+        so do empty strings, with a warning. Of the texts "nan" and "None", which are classes, a warning says
+        that missing values may have become them.
 
     Returns
     -------
@@ -60,6 +64,7 @@ def encode(y: ArrayLike, unlabeled: Any = -1) -> tuple[NDArray[Any], NDArray[np.
         )
     _look_for_wrapped(entries, unlabeled)
     given = _plain(entries[known])
+    _look_for_former_gaps(given)
     _check_numbers(given, unlabeled)
     try:
         classes, numbers = np.unique(given, return_inverse=True)
@@ -268,6 +273,21 @@ def _look_for_wrapped(entries: NDArray[Any], unlabeled: Any) -> None:
             UserWarning,
             stacklevel=4,
         )
+
+
+def _look_for_former_gaps(given: NDArray[Any]) -> None:
+    """Warn if missing values have become text, and would be a class."""
+    if given.dtype.kind != "U":
+        return
+    for word in FORMER_GAPS:
+        if count := int(np.count_nonzero(given == word)):
+            warnings.warn(
+                f"{count:,} of the labels in y {'is' if count == 1 else 'are'} {word!r}, which is what a "
+                f"missing value becomes as text; they count as a class. Pass unlabeled={word!r}, or y before "
+                "it became text, if they are not labelled.",
+                UserWarning,
+                stacklevel=4,
+            )
 
 
 def _check_numbers(given: NDArray[Any], unlabeled: Any) -> None:

@@ -166,3 +166,9 @@ def test_the_estimate_is_right_where_classes_are_uneven():
     assert model.hold_out().accuracy == pytest.approx(right, abs=0.03)
     told = GinzburgLandauClassifier(class_sizes=[0.95, 0.05]).fit(X, given)
     assert told.hold_out().accuracy == pytest.approx(np.mean((told.transduction_ == y)[given < 0]), abs=0.03)
+
+
+def test_in_a_notebook_it_is_one_sentence():
+    X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+    held = GinzburgLandauClassifier(3, evidence=None).fit(X, np.where(np.arange(20) % 2, y, -1)).hold_out()
+    assert repr(held) == f"<HeldOut: {held}>"

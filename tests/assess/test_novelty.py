@@ -1,5 +1,7 @@
 """A class without a label is noticed; where every class has labels nothing is said."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import block_diag
@@ -66,3 +68,20 @@ def test_few_labels_say_nothing(digits_graph):
     labels = np.full(digits_graph.n_vertices, -1, np.int32)
     labels[:9] = 0
     assert not far_rows(digits_graph, labels).any()
+
+
+def test_of_one_class_no_remark_says_that_confidence_is_lowered_or_that_every_row_is_reached():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + 100])
+    y = np.full(600, -1)
+    y[:20] = 1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = GinzburgLandauClassifier(evidence=None).fit(X, y)
+    assert (model.confidence_[:300] == 1).all()
+    said = " ".join(str(warning.message) for warning in caught)
+    assert "300 of 600 rows have no label" in said
+    assert "every row that they reach gets this label" in said
+    assert "look like none of the labelled ones" in said
+    assert "Label a few of them" in said
+    assert "lowered" not in said

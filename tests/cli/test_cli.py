@@ -35,6 +35,13 @@ BAD = {
         "pass --text t",
     ),
     "too many neighbours": (GOOD, ["--label", "k", "--neighbors", "99"], "--neighbors=99"),
+    "a sheet of no workbook": (GOOD, ["--label", "k", "--sheet", "A"], "--sheet names a part of an Excel"),
+    "nothing to join": (GOOD, ["--label", "k", "--id", "x"], "--id joins the labels of another file"),
+    "dropped and used": (
+        GOOD,
+        ["--label", "k", "--date", "x", "--drop", "x"],
+        "'x' is named by --drop and --date",
+    ),
     "semicolons": (GOOD.replace(",", ";"), ["--label", "k"], "pass --delimiter ';'"),
     "decimal commas": (
         GOOD.replace(",", ";").replace("\n2", "\n2,5"),

@@ -263,6 +263,20 @@ def test_the_figure_of_hidden_labels_is_printed_without_a_report(command, custom
     assert again.stderr.endswith("or say that it may be replaced (--force).\n")
 
 
+def test_every_remark_of_the_model_is_a_note_once(command, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{'ab'[i % 2] if i < 6 else ''}" for i, x in enumerate(rng.normal(0, 1, 60))]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *lines]), encoding="utf-8")
+    done = command("label", "t.csv", "--label", "y", "--report", "r.html", "--model", "m", "--json")
+    found, remarks = json.loads(done.stdout)["notes"], pl.load(tmp_path / "m").remarks_
+    assert any(remark.startswith("Of a class's labels") for remark in remarks)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    for remark in remarks:
+        start = remark[:25]
+        assert sum(note.count(start) for note in found) == 1
+        assert page.count(start.replace("'", "&#39;")) == 1
+
+
 def test_the_models_see_the_columns_that_are_named(command, tmp_path):
     rng = np.random.default_rng(0)
     rows = [(k, rng.normal(4 * (k == "a")), rng.normal(), rng.choice(["x", "y", "z"])) for k in "ab" * 40]

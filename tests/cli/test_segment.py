@@ -56,6 +56,18 @@ def test_points_and_shapes_together(photo, capsys):
         (["--points", "absent.csv"], "no such file"),
         (["--points", "one.csv"], "All marks are of one class (a)"),
         (["--points", "far.csv"], "outside the image"),
+        (["--points", "semi.csv"], "semi.csv is separated by ';'"),
+        (["--scribbles", "marks.jpg"], "marks.jpg is a JPEG file"),
+        (["--scribbles", "photo.png"], "the painting is equal to the image"),
+        (["--scribbles", "."], ". is a folder"),
+        (
+            ["--model", "m", "--points", "two.csv", "--legend", "no.json"],
+            "--model needs no marks; leave out --points, --legend.",
+        ),
+        (
+            ["--train", ".", "--scribbles", "small.png"],
+            "The marks are in the folder of --train; leave out --scribbles.",
+        ),
         (["--scribbles", "small.png"], "4 wide and 5 high"),
         (["--points", "two.csv", "--patch", "4"], "odd"),
         (["--points", "high.csv"], "Class numbers above 65535"),
@@ -68,6 +80,9 @@ def test_errors_are_sentences_and_nothing_is_written(photo, capsys, monkeypatch,
     (photo / "two.csv").write_text("x,y,label\n1,1,a\n2,2,b\n")
     (photo / "high.csv").write_text("x,y,label\n1,1,7\n2,2,65536\n")
     (photo / "far.csv").write_text("x,y,label\n1,100,a\n2,2,b\n")
+    (photo / "semi.csv").write_text("x;y;label\n1;1;a\n2;2;b\n")
+    with Image.open(photo / "photo.png") as picture:
+        picture.convert("RGB").save(photo / "marks.jpg")
     for name in ("small.png", "labels.png"):
         Image.fromarray(np.ones((5, 4), np.uint8)).save(photo / name)
     assert main(["segment", "photo.png", "--out", "out", *words]) == 1
@@ -75,6 +90,11 @@ def test_errors_are_sentences_and_nothing_is_written(photo, capsys, monkeypatch,
     assert sentence in shown
     assert "Traceback" not in shown
     assert not (photo / "out").exists()
+
+
+def test_a_folder_of_images_is_called_one(photo, capsys):
+    assert main(["segment", str(photo), "--points", "two.csv"]) == 1
+    assert f"{photo} is a folder; name one file of images, or learn from a folder" in capsys.readouterr().err
 
 
 @pytest.fixture

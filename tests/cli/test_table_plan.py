@@ -9,6 +9,7 @@ from phaselabel.cli.console import Console
 from phaselabel.cli.main import build_parser
 from phaselabel.cli.table_plan import announce, make_plan
 from phaselabel.io.tables import Labels, open_table, survey
+from phaselabel.labels import encode
 
 
 def planned(path, *words):
@@ -139,3 +140,20 @@ def test_a_column_without_a_name_is_seen(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "left out     '': numbers the rows" in said
     assert "deviation 1: ' x'\n" in said
+
+
+def test_empty_entries_are_no_label_whatever_else_is(tmp_path, capsys):
+    write(tmp_path / "t.csv", {"x": [f"{i * 7 % 59}.5" for i in range(40)], "k": ["a", "b", "", "TBD"] * 10})
+    plan, console = planned(tmp_path / "t.csv", "--label", "k", "--unlabeled", "TBD")
+    assert plan.labels.counts == {"a": 10, "b": 10}
+    assert "unlabelled   every TBD, empty entry" in capsys.readouterr().err
+    assert console.notes == []
+
+
+def test_words_for_missing_values_are_noted_once(tmp_path, capsys):
+    write(tmp_path / "t.csv", {"x": [f"{i * 7 % 59}.5" for i in range(40)], "k": ["a", "b", "", "nan"] * 10})
+    plan, console = planned(tmp_path / "t.csv", "--label", "k")
+    with console.listening():
+        encode(plan.labels.entries, None)
+    assert len(console.notes) == 1
+    assert "--missing-labels 'nan'" in console.notes[0]

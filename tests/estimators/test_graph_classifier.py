@@ -1,9 +1,12 @@
 """What the classifiers share: scores, new rows, and errors that name what is wrong."""
 
+from datetime import date
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
 from phaselabel import BinaryGinzburgLandauClassifier, GinzburgLandauClassifier
@@ -119,3 +122,41 @@ def test_rows_that_have_a_class_by_evidence_are_not_counted_as_lost():
     with pytest.warns(UserWarning, match="2 of 8 rows have no label"):
         model.fit(weights, [0, -1, 1, -1, -1, -1, -1, -1])
     assert model.transduction_.tolist() == [0, 0, 1, 1, 1, 1, -1, -1]
+
+
+@pytest.mark.parametrize("evidence", ["auto", None])
+def test_new_rows_may_be_dense_or_sparse_whatever_was_fitted(two_heaps, evidence):
+    X, y = two_heaps
+    for fitted in (X, sparse.csr_array(X)):
+        model = GinzburgLandauClassifier(evidence=evidence).fit(fitted, y)
+        found = [model.predict_proba(rows) for rows in (X + 0.01, sparse.csr_array(X + 0.01))]
+        np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (["Barolo", "Nebbiolo", "Barolo", "1.5"], "Column 'kind' of X holds words, such as 'Barolo'"),
+        (pd.to_datetime(["2024-01-01"] * 4), "Column 'kind' of X holds dates, such as '2024-01-01"),
+        ([date(2024, 1, 1)] * 4, "Column 'kind' of X holds dates, such as '2024-01-01'"),
+    ],
+)
+def test_a_column_of_words_or_dates_is_named(column, said):
+    X = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": column})
+    with pytest.raises(ValueError, match=f"{said}.*; make numbers of it, for instance with sklearn"):
+        GinzburgLandauClassifier(1).fit(X, [0, -1, 1, -1])
+    with pytest.raises(ValueError, match="Column 1 of X holds"):
+        GinzburgLandauClassifier(1).fit(X.to_numpy().tolist(), [0, -1, 1, -1])
+
+
+def test_wrong_labels_are_overruled_at_low_fidelity_or_made_unknown(two_heaps):
+    """As the handbook says of wrong labels."""
+    X, y = two_heaps
+    y = np.where(np.arange(60) % 3, np.repeat([0, 1], 30), -1)
+    y[[1, 31]] = 1, 0  # wrong
+    literal = GinzburgLandauClassifier(5, fidelity=0.01, evidence=None, init="hub").fit(X, y)
+    assert literal.transduction_[[1, 31]].tolist() == [0, 1]
+    usual = GinzburgLandauClassifier(5).fit(X, y)
+    assert usual.transduction_[[1, 31]].tolist() == [1, 0]
+    y[usual.suspect_labels_] = -1
+    assert GinzburgLandauClassifier(5).fit(X, y).transduction_[[1, 31]].tolist() == [0, 1]

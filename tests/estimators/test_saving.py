@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 import phaselabel as pl
 from phaselabel.estimators.saving import load_with_extra, save
@@ -88,6 +89,13 @@ def test_a_warm_start_is_not_kept(digits, tmp_path, evidence):
     assert (again.init, again.dask_options) == ("auto", None)
     assert (again.transduction_ == model.transduction_).all()
     assert (again.hold_out().found == model.hold_out().found).all()
+
+
+def test_a_classifier_as_evidence_is_refused_with_a_remedy(tmp_path):
+    X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+    given = pl.GinzburgLandauClassifier(3, evidence=GaussianNB()).fit(X, np.where(np.arange(20) % 2, y, -1))
+    with pytest.raises(ValueError, match=r"without pickle; give its predict_proba\(X\) as evidence, or"):
+        given.save(tmp_path / "m")
 
 
 def test_it_refuses_what_it_cannot_keep(model, tmp_path):

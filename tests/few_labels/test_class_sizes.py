@@ -31,3 +31,15 @@ def test_class_sizes_that_make_no_sense(bad):
 def test_a_negative_class_size_is_named():
     with pytest.raises(ValueError, match=r"must not be negative; got \[-1\.0, 2\.0\]"):
         class_sizes([-1.0, 2.0], np.arange(2))
+
+
+@pytest.mark.parametrize("sizes", [[174, 2, 2], [0.98, 0.01, 0.01], [(0, 1), (0, 0.01), (0, 1)]])
+@pytest.mark.parametrize("evidence", ["auto", None])
+def test_a_class_can_not_be_smaller_than_the_number_of_its_labels(sizes, evidence):
+    X, y = np.random.default_rng(0).normal(size=(178, 2)), np.full(178, -1)
+    y[:15] = np.arange(15) % 3
+    with pytest.raises(
+        ValueError, match="2 of 178 rows to class 1, which has 5 known labels; give it a larger"
+    ):
+        GinzburgLandauClassifier(class_sizes=sizes, evidence=evidence).fit(X, y)
+    GinzburgLandauClassifier(class_sizes=[168, 5, 5], evidence=evidence, max_iter=1, tol=0).fit(X, y)

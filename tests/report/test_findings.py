@@ -1,7 +1,5 @@
 """What the report says about a model."""
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +8,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
 import phaselabel as pl
-from phaselabel.evidence.pool import Figures
 from phaselabel.io.tables import open_table
 from phaselabel.report.findings import gather
 
@@ -60,22 +57,12 @@ def test_neighbours_are_sought_as_many_as_the_chosen_graph_has():
     assert facts["true neighbours that are joined"] == "100.0% of a sample"
 
 
-@pytest.mark.parametrize(
-    ("figures", "start"),
-    [
-        (Figures(0.94, 0.61, 0.94, 100, 80), "The graph adds nothing here: a plain model"),
-        (Figures(0.57, 0.71, 0.76, 21, 18), "Whether the columns add anything can't be told from 21"),
-        (Figures(0.9, 0.9, 0.9, 100, 80), ""),
-    ],
-)
-def test_what_adds_nothing_is_told_by_figures_not_by_a_word(figures, start):
-    X, y = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], ["nothing", "nothing", "", "car", "car", ""]
-    model = pl.GinzburgLandauClassifier(2).fit(X, y)
-    model.choice_ = replace(model.choice_, figures=figures)
-    model.remarks_ = ["70% of the rows come out as 'nothing', but 20% of all rows are among them by mistake."]
-    said = gather(model, picture=False).advice
-    assert said.startswith(start)
-    assert bool(said) == bool(start)
+def test_the_remarks_of_the_model_are_its_notes():
+    model = pl.GinzburgLandauClassifier(2).fit(
+        [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], [0, 0, -1, 1, 1, -1]
+    )
+    model.remarks_ = ["The graph adds nothing here.", "70% of the rows come out as 'a'."]
+    assert gather(model, picture=False).notes == model.remarks_
 
 
 def test_sides_mistakes_and_rows_to_label(findings):

@@ -25,7 +25,7 @@ SIZE_DEVIATION = 0.6
 Solver = Callable[[NDArray[np.int32]], Solution]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HeldOut:
     """Every known label beside what was found for it without it.
 
@@ -137,6 +137,9 @@ class HeldOut:
     def facts(self) -> dict[str, Any] | None:
         """Accuracy and interval for a machine, or None where nothing could be hidden."""
         return {"accuracy": self.accuracy, "interval": list(self.interval())} if len(self.rows) else None
+
+    def __repr__(self) -> str:
+        return f"<HeldOut: {self}>"
 
     def __str__(self) -> str:
         if not len(self.rows):

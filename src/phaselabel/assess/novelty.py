@@ -108,11 +108,12 @@ def doubted(sure: NDArray[np.float64], far: NDArray[np.bool_], n_classes: int) -
     return np.where(far, lowered, sure)
 
 
-def novelty_remark(n_far: int, first: int) -> list[str]:
+def novelty_remark(n_far: int, first: int, n_classes: int) -> list[str]:
     """A sentence about far rows, where there are any; ``first`` is the first of them."""
     if not n_far:
         return []
+    lowered = "Their confidence is lowered; label" if n_classes > 1 else "Label"  # one class stays certain
     return [
         f"Some {n_far:,} rows look like none of the labelled ones (row {first} is the first): a "
-        "class may have no label yet. Their confidence is lowered; label a few of them (query names some)."
+        f"class may have no label yet. {lowered} a few of them (query names some)."
     ]

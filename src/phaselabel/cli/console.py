@@ -101,6 +101,21 @@ def refuse_clashes(written: Mapping[str, Any], read: Iterable[Any], folder: Any 
             taken[place] = f"the file of {option} too"
 
 
+def refuse_idle_options(arguments: argparse.Namespace) -> None:
+    """Refuse ``--id`` and ``--sheet`` where nothing that is read has a use for them."""
+    if getattr(arguments, "id", None) and arguments.labels is None:
+        raise ValueError("--id joins the labels of another file; name it with --labels, or leave --id out.")
+    if arguments.sheet:
+        from phaselabel.io.tables.reading import DATABASES, WORKBOOKS
+
+        names = ("table", "results", "source", "labels", "graph", "evidence")
+        files = [str(getattr(arguments, name, None)) for name in names]
+        if not any(file.lower().endswith((*DATABASES, *WORKBOOKS)) for file in files):
+            raise ValueError(
+                "--sheet names a part of an Excel, SQLite or DuckDB file, and none is given; leave it out."
+            )
+
+
 def given_files(arguments: argparse.Namespace) -> list[str]:
     """The files that a command on a table reads."""
     named = [arguments.table, arguments.labels, arguments.graph]
@@ -178,10 +193,11 @@ class Console:
             print(f"{heading:<12} {words}".rstrip(), file=sys.stderr, flush=True)
 
     def note(self, words: str) -> None:
-        """Print something that the user should know before trusting the result."""
+        """Print something that the user should know before trusting the result, unless a note has said it."""
         words = as_options(words, self._arguments)
-        self.notes.append(words)
-        self.say("note", words)
+        if not any(words in said for said in self.notes):
+            self.notes.append(words)
+            self.say("note", words)
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "row") -> Iterator[Any]:
@@ -218,9 +234,7 @@ class Console:
         """Turn warnings into notes, each once, and log entries into lines."""
 
         def show(message: Any, *rest: Any) -> None:
-            words = " ".join(str(message).split())
-            if as_options(words, self._arguments) not in self.notes:
-                self.note(words)
+            self.note(" ".join(str(message).split()))
 
         handler = logging.Handler(logging.WARNING)
         handler.emit = lambda record: self.say("note", record.getMessage())  # type: ignore[method-assign]
@@ -229,6 +243,8 @@ class Console:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", UserWarning)
+                # The plan of a table says so of more words, and names an option.
+                warnings.filterwarnings("ignore", ".* which is what a missing value becomes as text")
                 warnings.simplefilter("ignore", DeprecationWarning)
                 warnings.simplefilter("ignore", FutureWarning)
                 warnings.showwarning = show  # type: ignore[assignment]

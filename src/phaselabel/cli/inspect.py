@@ -16,6 +16,7 @@ from phaselabel.cli.console import (
     opened,
     positive,
     refuse_clashes,
+    refuse_idle_options,
 )
 from phaselabel.cli.label import add_table_arguments
 from phaselabel.cli.table_plan import announce, make_plan
@@ -55,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Show the model if there is one, else the columns of the table."""
     from phaselabel.io.atomic import refuse_existing
 
+    refuse_idle_options(arguments)
     if arguments.report:
         read = [arguments.results, arguments.model, arguments.labels]
         refuse_clashes({"--report": arguments.report}, read, arguments.model or arguments.results)

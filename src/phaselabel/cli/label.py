@@ -1,6 +1,7 @@
 """Label every row of a table from a few labels.
 
-Reads CSV, TSV, Parquet, JSON lines, Arrow, NPY and NPZ, by the extension. The output has every row and column
+Reads CSV, TSV and JSON lines, also compressed, Parquet, Arrow, NPY, NPZ, Excel, SQLite and DuckDB, by the
+extension. The output has every row and column
 of the input, in order, and three more columns: NAME_predicted (the class, also for rows with a given label),
 NAME_confidence (from 0 to 1; 0 where no label reaches) and NAME_reached (whether there is a class). Rows that
 look like none of the labelled ones are true in a fourth, NAME_novel. Given labels are not changed.
@@ -19,6 +20,7 @@ from phaselabel.cli.console import (
     opened,
     output_of,
     refuse_clashes,
+    refuse_idle_options,
     say_abstained,
 )
 from phaselabel.cli.method import add_method_arguments, fitted, refuse_graph_without_evidence
@@ -54,7 +56,8 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="COLUMN", help="join --labels by this column, which both files have")
     parser.add_argument(
         "--unlabeled", metavar="VALUE", action="append",
-        help="an entry that means 'no label'; may be repeated (default: empty, ? and NA; -1 in NPY and NPZ)",
+        help="an entry that means 'no label', as empty ones do; may be repeated (default: ? and NA; -1 in "
+        "NPY and NPZ)",
     )  # fmt: skip
     parser.add_argument(
         "--missing-labels", metavar="LIST", nargs="?", const=[], type=_words,
@@ -117,6 +120,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.use and not cells.is_cells(arguments.table):
         raise ValueError("--use names parts of an .h5ad file; choose the columns of a table with --features.")
+    refuse_idle_options(arguments)
     if arguments.dask:
         on_dask.run(arguments, keep)
         return

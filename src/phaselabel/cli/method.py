@@ -128,6 +128,8 @@ def fitted(console: Console, plan: TablePlan, arguments: argparse.Namespace) -> 
         model.verbose = console.lively
     with console.stage("fitting"), console.sweeps(arguments.max_iter) as model.callbacks:
         model.fit(X, plan.labels.entries, graph=graph_of(arguments, plan.n_rows))
+    for remark in model.remarks_:
+        console.note(remark)
     return model, X
 
 

@@ -95,6 +95,8 @@ def run(arguments: argparse.Namespace, keep: Keep) -> None:
             with console.sweeps(arguments.max_iter) as model.callbacks:
                 fitted = _fit(model, X, plan.labels, client, bars, arguments)
             bars.close()
+            for remark in model.remarks_:
+                console.note(remark)
             console.say("graph", f"{fitted!r}, recall {fitted.outcome.graph.recall:.3f}")
             with console.stage("confidence"):
                 fitted.confidence(client)

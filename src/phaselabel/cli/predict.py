@@ -17,6 +17,7 @@ from phaselabel.cli.console import (
     add_reading_arguments,
     opened,
     output_of,
+    refuse_idle_options,
     say_abstained,
 )
 
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the table as the model's own, vote, write."""
+    refuse_idle_options(arguments)
     if arguments.dask:
         on_dask.predict(arguments, recipe_of)
         return

@@ -17,6 +17,7 @@ from phaselabel.cli.console import (
     opened,
     positive,
     refuse_clashes,
+    refuse_idle_options,
 )
 from phaselabel.cli.label import add_table_arguments
 from phaselabel.cli.method import add_method_arguments, fitted, refuse_graph_without_evidence
@@ -50,6 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     if tables.target_format(arguments.out) != ".csv":
         raise ValueError(f"--out must be a .csv file, to be filled in; got {arguments.out}.")
     refuse_graph_without_evidence(arguments)
+    refuse_idle_options(arguments)
     refuse_clashes({"--out": arguments.out}, given_files(arguments))
     refuse_existing(arguments.out, arguments.force)
     console = Console(arguments)

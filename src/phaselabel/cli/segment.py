@@ -89,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.train and arguments.model:
         raise ValueError("Give either --train, to learn a model, or --model, to use one.")
     if arguments.train or arguments.model:
+        _refuse_idle_marks(arguments)
         return segment_many.run(arguments)
     series = arguments.variable == "frames"
     if len(arguments.images) > 1 or (not series and (arguments.save or arguments.force)):
@@ -102,6 +103,14 @@ def run(arguments: argparse.Namespace) -> int:
         return segment_many.run(arguments)
     _segment_one(arguments)
     return 0
+
+
+def _refuse_idle_marks(arguments: argparse.Namespace) -> None:
+    """Refuse marks of one image where there is a folder of them, or where none are needed."""
+    names = ["scribbles", "points", "shapes", *([] if arguments.train else ["legend"])]
+    if given := [f"--{name}" for name in names if getattr(arguments, name)]:
+        why = "the marks are in the folder of --train" if arguments.train else "--model needs no marks"
+        raise ValueError(f"{why[0].upper()}{why[1:]}; leave out {', '.join(given)}.")
 
 
 def _segment_one(arguments: argparse.Namespace) -> None:

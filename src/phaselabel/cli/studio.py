@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from phaselabel.cli import embedding
-from phaselabel.cli.console import Console, add_reading_arguments, between, reading_options, warn_of_host
+from phaselabel.cli.console import (
+    Console,
+    add_reading_arguments,
+    between,
+    reading_options,
+    refuse_idle_options,
+    warn_of_host,
+)
 
 EPILOG = """\
 examples:
@@ -82,6 +89,8 @@ def run(arguments: argparse.Namespace) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from phaselabel.studio.opening import open_workspace
     from phaselabel.studio.server import serve
+
+    refuse_idle_options(arguments)
 
     def opened(publish: Any) -> Any:
         workspace = open_workspace(Path(arguments.source), publish, **_options(arguments))

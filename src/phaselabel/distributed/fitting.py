@@ -30,7 +30,7 @@ from phaselabel.distributed.run.remote_rows import check_sweeps_per_round
 from phaselabel.distributed.tasks import Tasks
 from phaselabel.evidence.given import checked_given
 from phaselabel.evidence.opinion import Opinion
-from phaselabel.few_labels.class_sizes import class_sizes
+from phaselabel.few_labels.class_sizes import class_sizes, refuse_smaller
 from phaselabel.flow.minimize import Solution
 from phaselabel.flow.star import State, checked_fidelity
 from phaselabel.graph import Graph, similarity_graph
@@ -369,6 +369,7 @@ def fit_known(
         settings.fidelity = np.asarray(settings.fidelity)[rows]
     checked_fidelity(settings.fidelity, arms)
     sizes = class_sizes(settings.class_sizes, classes)
+    refuse_smaller(sizes, np.bincount(arms, minlength=len(classes)), X.shape[0], classes.tolist())
     if isinstance(settings.class_sizes, dict):
         settings.class_sizes = [settings.class_sizes[name] for name in classes.tolist()]
     settings.evidence = checked_given(

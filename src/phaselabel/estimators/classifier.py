@@ -16,7 +16,7 @@ from phaselabel.evidence.believing import believe
 from phaselabel.evidence.experts import affordable_graphs
 from phaselabel.evidence.given import checked_columns, checked_given
 from phaselabel.evidence.opinion import GIVEN, Opinion
-from phaselabel.few_labels.class_sizes import class_sizes
+from phaselabel.few_labels.class_sizes import class_sizes, refuse_smaller
 from phaselabel.few_labels.policy import EVIDENCE, Policy
 from phaselabel.few_labels.solve import Problem, solve
 from phaselabel.flow.minimize import Solution, checked_callbacks
@@ -61,8 +61,9 @@ class GinzburgLandauClassifier(FittedClassifier):
     epsilon : float or Geometric, default=1.0
         Interface width, or a schedule of shrinking values.
     fidelity : float or array-like of shape (n_samples,), default=30.0
-        Trust in the known labels, or in each one of them. Large values clamp; small ones let a wrong label
-        be outvoted.
+        Trust in the known labels, or in each one of them; 0 makes a label unknown. Large values clamp; small
+        ones let a wrong label be outvoted, for sure only with ``evidence=None`` and ``init="hub"``: evidence
+        and a spread have learned from the label itself.
     evidence : {"auto", None}, classifier or array-like of shape (n_samples, K), default="auto"
         What speaks for a class besides the graph. "auto": models of the rows and walks on graphs, weighted
         by labels held back. A scikit-learn classifier with ``predict_proba`` takes the place of the models;
@@ -85,8 +86,8 @@ class GinzburgLandauClassifier(FittedClassifier):
         When labels count as quiet and the energy as flat; 0 never stops early.
     class_sizes : "estimate", proportions, (low, high) pairs, or a dict of either, default="estimate"
         What is known of the classes' sizes, in the order of ``classes_`` or by name. With evidence, sizes
-        that are not given are estimated; without it a spread is pulled softly towards equal sizes. Label
-        counts are never taken for them.
+        that are not given are estimated, from the unlabelled rows and, as far as they differ by more than
+        chance, the numbers of labels; without it a spread is pulled softly towards equal sizes.
     abstain_below : float, optional
         Rows and predictions of lower confidence are returned as ``unlabeled``.
     unlabeled : object, default=-1
@@ -262,7 +263,9 @@ class GinzburgLandauClassifier(FittedClassifier):
         """The flow's settings, the policy and the start; a parameter that makes no sense is refused."""
         checked_fidelity(self.fidelity, labels)
         checked_callbacks(self.callbacks)
-        class_sizes(self.class_sizes, classes)
+        sizes = class_sizes(self.class_sizes, classes)
+        counts = np.bincount(labels[labels >= 0], minlength=len(classes))
+        refuse_smaller(sizes, counts, len(labels), classes.tolist())
         self._check_abstention()
         policy, init = policy_and_start(self.init, classes, labels)
         return FlowSettings(self.epsilon, self.step, self.max_iter, self.tol), policy, init

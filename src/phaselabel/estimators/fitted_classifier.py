@@ -69,7 +69,7 @@ class FittedClassifier(GraphClassifier):
             loud = self._fitted.outcome.remarks + loud
         elif self.choice_ is None:
             loud = remarks(self.graph_, self._labels, self.solution_) + loud
-        loud += novelty_remark(*self._far())
+        loud += novelty_remark(*self._far(), len(names))
         quiet: list[str] = []
         if self.choice_ is not None:
             quiet = advice(self.choice_.figures, sizes_known=not isinstance(self.class_sizes, str))

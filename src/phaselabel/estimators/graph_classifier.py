@@ -3,6 +3,7 @@
 import logging
 import warnings
 from abc import ABC, abstractmethod
+from datetime import date
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -292,9 +293,13 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
                 dtype=[np.float64, np.float32] + ([] if given else [np.uint8, np.int64, np.uint64]),
                 ensure_min_samples=2 if reset and not given else 1,
             )
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise _placed(error, X) from None
-        return as_float(rows, "X")
+        rows = as_float(rows, "X")
+        fitted = rows if reset or given else self._fit_X
+        if sparse.issparse(fitted) == sparse.issparse(rows):
+            return rows
+        return sparse.csr_array(rows) if sparse.issparse(fitted) else rows.toarray()
 
     def _graph(self, X: Any) -> tuple[Graph, Neighbors | None]:
         """The similarity graph, and the neighbours it is made of where there are any."""
@@ -455,9 +460,16 @@ class GraphClassifier(InNotebook, ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-def _placed(error: ValueError, X: Any) -> ValueError:
-    """The error of scikit-learn, with the first row and column at fault where a value is not finite."""
+def _placed(error: Exception, X: Any) -> Exception:
+    """The error of scikit-learn, with the column at fault where a value is no number or not finite."""
     words = str(error)
+    if isinstance(odd := _no_number(X), tuple):
+        kind = "words" if isinstance(odd[1], str) else "dates"
+        return ValueError(
+            f"Column {odd[0]!r} of X holds {kind}, such as {str(odd[1])!r:.40}; make numbers of it, for "
+            "instance with sklearn.preprocessing.OneHotEncoder, leave it out, or label a file with "
+            "phaselabel label."
+        )
     what = "NaN" if "contains NaN" in words else "infinity" if "contains infinity" in words else ""
     if not what or sparse.issparse(X):
         return error
@@ -480,6 +492,33 @@ def _placed(error: ValueError, X: Any) -> ValueError:
             "put finite numbers there, or drop the rows",
         )
     return ValueError(f"Input X contains {what} {where} (column {name!r}, counted from 0); {remedy}.")
+
+
+def _no_number(X: Any) -> tuple[Any, Any] | None:
+    """The first column of words or dates, by its name or from 0, and one of its entries."""
+    framed = hasattr(X, "columns") and hasattr(X, "shape")
+    table = X if framed or isinstance(X, np.ndarray) else np.asarray(X, object)
+    if len(table.shape) != 2:
+        return None
+    for place in range(table.shape[1]):
+        column = np.asarray(X.iloc[:, place] if hasattr(X, "iloc") else table[:, place])
+        name = X.columns[place] if framed else place
+        if column.dtype.kind in "mM" and len(column):
+            return name, column[0]
+        for value in column if column.dtype.kind in "OUT" else ():
+            if isinstance(value, str) and not _reads_as_number(value):
+                return name, str(value)
+            if isinstance(value, date):
+                return name, value
+    return None
+
+
+def _reads_as_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _even_where_empty(shares: NDArray[np.float64]) -> NDArray[np.float64]:

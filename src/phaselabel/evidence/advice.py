@@ -144,8 +144,8 @@ def alarms(sizes: NDArray[np.float64], names: list[str]) -> list[str]:
     """
     if len(sizes) == 1:
         return [
-            f"All known labels are {names[0]!r}, so there is nothing to tell apart and every row gets that "
-            "label, whatever it is; label rows of a second class."
+            f"All known labels are {names[0]!r}, so there is nothing to tell apart and every row that they "
+            "reach gets this label, whatever it is; label rows of a second class."
         ]
     said = []
     if sizes.max() > NEARLY_ALL:

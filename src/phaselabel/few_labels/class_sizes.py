@@ -123,3 +123,25 @@ def class_sizes(given: Any, classes: NDArray[Any]) -> ClassSizes:
             f"highs to at least 1 ({high.sum():.3g}), and no class may be empty."
         )
     return ClassSizes(low, high, HARD)
+
+
+def refuse_smaller(
+    sizes: ClassSizes, counts: NDArray[np.integer[Any]], n_rows: int, names: list[Any]
+) -> None:
+    """Refuse given sizes that leave a class fewer rows than it has known labels.
+
+    Examples
+    --------
+    >>> refuse_smaller(class_sizes([0.9, 0.1], np.arange(2)), np.array([5, 5]), 20, ["a", "b"])
+    Traceback (most recent call last):
+    ...
+    ValueError: class_sizes leave 2 of 20 rows to class 'b', which has 5 known labels; give it a larger size.
+    """
+    if not sizes.are_given:
+        return
+    most = np.ceil(np.round(sizes.high * n_rows, 6))
+    for k in np.flatnonzero(most < counts)[:1]:
+        raise ValueError(
+            f"class_sizes leave {most[k]:.0f} of {n_rows:,} rows to class {names[k]!r}, which has "
+            f"{counts[k]:,} known labels; give it a larger size."
+        )

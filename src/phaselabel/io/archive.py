@@ -169,8 +169,12 @@ def _encode(value: Any, arrays: list[NDArray[Any]], where: str, names: Mapping[s
         content = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
         return {"class": type(value).__name__, "fields": _encode(content, arrays, where, names)}
     raise ValueError(
-        f"A model with {where} = {value!r:.60} can't be saved without pickle; use numbers, strings or "
-        "arrays there."
+        f"A model with {where} = {value!r:.60} can't be saved without pickle; "
+        + (
+            'give its predict_proba(X) as evidence, or evidence="auto".'
+            if hasattr(value, "predict_proba")
+            else "use numbers, strings or arrays there."
+        )
     )
 
 
@@ -345,11 +349,11 @@ def content_errors(path: Path, what: str) -> Iterator[None]:
     except OSError as error:
         if error.errno != errno.EINVAL:  # a zip file can name a position before its beginning
             raise
-        raise ValueError(f"{path} {what}: {error.strerror}.") from None
+        raise Refused(f"{path} {what}: {error.strerror}.") from None
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         reason = f"it lacks {reason}" if isinstance(error, KeyError) else reason
-        raise ValueError(f"{path} {what}: {reason.rstrip('.'):.200}.") from None
+        raise Refused(f"{path} {what}: {reason.rstrip('.'):.200}.") from None
 
 
 class _Files(Protocol):

@@ -29,6 +29,10 @@ class TooLargeError(ValueError):
     """A small file would expand to a very large one."""
 
 
+class ObjectsError(ValueError):
+    """A file holds Python objects, which only pickle reads."""
+
+
 @dataclass(frozen=True)
 class Header:
     """What an NPY file says about its array.
@@ -84,7 +88,7 @@ def read_header(file: IO[bytes], size: int | None = None) -> Header:
     if size is None:
         return header
     if dtype.hasobject:
-        raise ValueError("it holds Python objects, which would need pickle")
+        raise ObjectsError("it holds Python objects, which would need pickle")
     if header.offset + header.n_bytes > size:
         raise ValueError(
             f"it is too short: its header speaks of {header.n_bytes:,} bytes, and it has "
@@ -182,7 +186,7 @@ def read_npz(path: str | os.PathLike[str], *, packed: bool = True) -> dict[str, 
                 with archive.open(info) as file:
                     arrays[info.filename.removesuffix(".npy")] = read_array(file, info.file_size)
             return arrays
-    except (MemoryError, TooLargeError):
+    except (MemoryError, TooLargeError, ObjectsError):
         raise
     except Exception as error:  # a damaged archive raises errors of many kinds
         # A zip file can name a position before its beginning, which the system calls an invalid argument.

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from phaselabel.assess.hidden import HeldOut
 from phaselabel.assess.suspects import Suspects
 from phaselabel.assess.verdict import verdict
-from phaselabel.evidence.advice import superfluous
 from phaselabel.few_labels.graph_quality import purity
 from phaselabel.graph import nearest_neighbors
 from phaselabel.graph.rungs import asked_neighbors
@@ -187,7 +186,6 @@ class Findings:
     abstain_below: float | None = None
     n_abstained: int = 0
     sides: list[Side] = field(default_factory=list)
-    advice: str = ""
     confusion: Confusion | None = None
     mistakes: list[tuple[str, str, int]] = field(default_factory=list)
     query: list[QueryRow] = field(default_factory=list)
@@ -342,9 +340,9 @@ def assemble(
         n_novel=n_novel,
         abstain_below=model.abstain_below,
         sides=_sides(model),
-        advice=_advice(model),
         confusion=_confusion(names, held),
         mistakes=_mistakes(names, held),
+        notes=list(model.remarks_),
     )
 
 
@@ -361,11 +359,6 @@ def _sides(model: "GinzburgLandauClassifier") -> list[Side]:
         ("together", figures.together, True),
     )
     return [{"name": name, "share": share, "both": both} for name, share, both in named if share is not None]
-
-
-def _advice(model: "GinzburgLandauClassifier") -> str:
-    """The remark on what the graph, or the columns, add, if there is one."""
-    return " ".join(superfluous(model.choice_.figures)) if model.choice_ else ""
 
 
 def _confusion(names: list[str], held: HeldOut) -> Confusion | None:

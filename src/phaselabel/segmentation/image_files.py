@@ -66,6 +66,7 @@ def read_image(path: str | Path, variable: str | None = None) -> NDArray[Any]:
     if is_zarr(path):
         with one_sentence_errors(path):
             return _read_zarr(path, variable)
+    refuse_folder(path, "images")
     if not path.is_file():
         raise FileNotFoundError(2, "There is no such file", str(path))
     with one_sentence_errors(path):
@@ -79,6 +80,15 @@ def read_image(path: str | Path, variable: str | None = None) -> NDArray[Any]:
         if suffix in ENVI_SUFFIXES and _envi_header(path):
             return _read_envi(path)
         return _read_picture(path)
+
+
+def refuse_folder(path: Path, what: str) -> None:
+    """Refuse a folder where one file is read."""
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"{path} is a folder; name one file of {what}, or learn from a folder of marks with phaselabel "
+            "segment --train."
+        )
 
 
 def is_zarr(path: Path) -> bool:

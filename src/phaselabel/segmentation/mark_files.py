@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from phaselabel.segmentation.image_files import NUMPY_SUFFIXES, TIFF_SUFFIXES
+from phaselabel.segmentation.image_files import NUMPY_SUFFIXES, TIFF_SUFFIXES, refuse_folder
 from phaselabel.segmentation.marks import Marks, misfit
 from phaselabel.segmentation.numpy_files import read_numpy
 from phaselabel.segmentation.pictures import import_pillow, one_sentence_errors, open_picture
@@ -64,6 +64,7 @@ def read_marks(
     [[0, 1, 0], [0, 0, 2]]
     """
     path = Path(path)
+    refuse_folder(path, "marks")
     if not path.is_file():
         raise FileNotFoundError(2, "There is no such file", str(path))
     suffix = path.suffix.lower()
@@ -135,6 +136,11 @@ def _read_painting(
     with opened:
         if sorted(opened.size) != sorted(shape):  # it may have to be turned
             raise ValueError(misfit(opened.size[::-1], shape))
+        if opened.format in ("JPEG", "MPO"):
+            raise ValueError(
+                f"{path.name} is a JPEG file, which blurs the colours of marks into many others; save the "
+                "marks as PNG."
+            )
         with one_sentence_errors(path):
             picture = ops.exif_transpose(opened)
             picture.load()
@@ -162,6 +168,12 @@ def _read_points(path: Path) -> list[tuple[float, float, str]]:
         rows = csv.DictReader(file)
         names = {str(name).strip().lower(): name for name in rows.fieldnames or ()}
         if not {"x", "y", "label"} <= set(names):
+            other = next((mark for mark in (";", "\t", "|") if mark in "".join(names)), None)
+            if other:
+                raise ValueError(
+                    f"{path.name} is separated by {'tabs' if other == chr(9) else repr(other)}; points are "
+                    "separated by commas."
+                )
             raise ValueError(
                 f"{path.name} must begin with a line that names the columns x, y and label; "
                 f"it has {', '.join(map(str, rows.fieldnames or ())) or 'nothing':.200}."

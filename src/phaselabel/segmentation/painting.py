@@ -53,6 +53,8 @@ def painted_classes(
         unpainted = (image[:, :, :3] == paint[:, :, :3]).all(axis=2)
         if unpainted.mean() > 0.5:
             codes[unpainted] = 0
+            if unpainted.all():
+                raise ValueError("There are no marks: the painting is equal to the image; paint on it.")
     painted, counts = np.unique(codes[codes > 0], return_counts=True)
     order = np.argsort(-counts, kind="stable")
     names = _named_colours(legend) if legend else _class_colours(painted[order], counts[order])

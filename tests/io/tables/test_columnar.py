@@ -142,6 +142,15 @@ def test_arrays_that_are_no_columns_are_refused(tmp_path, array):
         open_table(tmp_path / "a.npy")
 
 
+def test_python_objects_are_no_damage(tmp_path):
+    objects = np.array([{"a": 1}, None], object)
+    np.save(tmp_path / "a.npy", objects, allow_pickle=True)
+    np.savez(tmp_path / "a.npz", x=objects)
+    for name in ("a.npy", "a.npz"):
+        with pytest.raises(ValueError, match=f"^{name} holds Python objects, which need pickle; save"):
+            open_table(tmp_path / name)
+
+
 def test_letters_that_are_none_are_refused(tmp_path):
     np.save(tmp_path / "a.npy", np.full(3, 0x7FFFFFFF, "<u4").view("<U1"))
     with pytest.raises(ValueError, match=r"a\.npy is damaged"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phaselabel.io.tables import describe, open_table, plan, survey
+from phaselabel.io.tables import Column, describe, open_table, plan, survey
 
 
 def read(tmp_path, cells, options=(), **planned):
@@ -39,6 +39,39 @@ def test_european_thousands(tmp_path):
 def test_a_decimal_comma_is_no_separator(tmp_path):
     (tmp_path / "t.csv").write_text('x\n"1,5"\n"2,75"\n')
     assert survey(open_table(tmp_path / "t.csv"))[0]["x"].kind == "comma"
+
+
+def test_a_point_beside_decimal_commas_marks_thousands_or_no_number(tmp_path):
+    found, lines, _ = read(tmp_path, ["4.327", "682", "1.582,09"], {"decimal": ","})
+    np.testing.assert_array_equal(found, [4327, 682, 1582.09])
+    assert lines["read as"] == "x: numbers, written with thousands separators"
+    (tmp_path / "t.csv").write_text("x\n" + '"1,5"\n' * 20 + "4.32\n")
+    table = open_table(tmp_path / "t.csv", decimal=",")
+    columns = survey(table)[0]
+    assert columns["x"].kind == "comma"
+    assert "or with both" in plan(columns | {"z": Column("z", "number")}).left_out["x"]
+
+
+def test_decimal_commas_with_thousands_get_a_hint(tmp_path):
+    (tmp_path / "t.csv").write_text('x\n"1.582,09"\n"2,75"\n"€ 7"\n')
+    assert survey(open_table(tmp_path / "t.csv"))[0]["x"].kind == "comma"
+
+
+def test_a_recipe_of_plain_numbers_reads_european_ones_or_names_the_option(tmp_path):
+    (tmp_path / "old.csv").write_text("x\n1582.09\n7.5\n")
+    (tmp_path / "new.csv").write_text('x\n7\n"1.582,09"\n')
+    (tmp_path / "percent.csv").write_text("x\n7%\n8%\n")
+    old = open_table(tmp_path / "old.csv")
+    recipe = plan(survey(old)[0], scale="none")
+    recipe.fit_transform(old)
+    with pytest.raises(
+        ValueError, match=r"it holds '1\.582,09' in row 1, counted from 0; --decimal , reads it\."
+    ):
+        recipe.transform(open_table(tmp_path / "new.csv"))
+    found = recipe.transform(open_table(tmp_path / "new.csv", decimal=","))
+    np.testing.assert_array_equal(found.ravel(), [7, 1582.09])
+    with pytest.raises(ValueError, match=r"it holds '7%' in row 0, counted from 0\."):
+        recipe.transform(open_table(tmp_path / "percent.csv", decimal=","))
 
 
 @pytest.mark.parametrize(

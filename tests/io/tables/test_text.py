@@ -108,3 +108,9 @@ def test_a_long_field_is_read_and_the_limit_of_the_process_stays(tmp_path):
     texts = pa.Table.from_batches(open_table(path).batches(["b"])).column("b").to_pylist()
     assert [len(text) for text in texts] == [200_000, 1]
     assert csv.field_size_limit() == before
+
+
+def test_a_title_above_the_names_is_called_one(tmp_path):
+    (tmp_path / "title.csv").write_text("Sales 2024,,\nx,y,k\n1,2,a\n")
+    with pytest.raises(ValueError, match=r"leaves 2 columns without a name; remove the line if"):
+        open_table(tmp_path / "title.csv")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from phaselabel.io.npy import TooLargeError, open_arrays
+from phaselabel.io.npy import ObjectsError, TooLargeError, open_arrays
 from phaselabel.io.tables.table import ROWS_PER_BATCH, Table, listed, refuse_duplicates, refuse_format
 
 #: The kinds of NumPy's types that can be a column: truth values, numbers, texts, bytes, dates.
@@ -146,6 +146,11 @@ def arrays_of(path: Path) -> dict[str, NDArray[Any]]:
         return open_arrays(path)
     except TooLargeError:
         raise
+    except ObjectsError:
+        raise ValueError(
+            f"{path.name} holds Python objects, which need pickle; save numbers, or text with "
+            "array.astype(str)."
+        ) from None
     except ValueError as error:
         refuse_format(path, "NumPy", error)
 

@@ -10,7 +10,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from phaselabel.io.tables.keys import KeyWatch, is_named_key
-from phaselabel.io.tables.notation import ACCOUNTING, THOUSANDS, date_formats, signs_in
+from phaselabel.io.tables.notation import (
+    ACCOUNTING,
+    THOUSANDS,
+    date_formats,
+    pointed,
+    signs_in,
+    written_numbers,
+)
 from phaselabel.io.tables.table import Table
 from phaselabel.io.tables.vectors import is_list
 
@@ -34,7 +41,7 @@ class Column:
         The column's name.
     kind : str
         One of number, category, text, date, vector, counter (it numbers the rows), key (it names them), comma
-        (numbers with another decimal mark than the table's), constant, empty or nested.
+        (numbers with another decimal mark than the table's, or with both), constant, empty or nested.
     missing : int
         The number of missing values.
     values : tuple of str
@@ -161,8 +168,7 @@ class Observed:
             return
         self._count_numbers(column, start)
         self.date = self.date and as_days(present) is not None
-        other = "," if self.decimal == "." else "."
-        self.comma = self.comma and as_numbers(present, other) is not None
+        self.comma = self.comma and _has_other_mark(present, self.decimal)
         self._add_written(present)
 
     def _add_written(self, present: pa.Array) -> None:
@@ -181,9 +187,7 @@ class Observed:
         """Count the cells of a batch that are numbers, and keep the first one that is not."""
         if not _is_text(column.type):
             return
-        if self.decimal != ".":
-            column = pc.replace_substring(column, self.decimal, ".")
-        matches = pc.match_substring_regex(column, NUMBER)
+        matches = pc.match_substring_regex(pointed(column, self.decimal), NUMBER)
         self.numbers += pc.sum(matches).as_py() or 0
         place = pc.index(matches, False).as_py()
         if self.odd is None and place >= 0:
@@ -269,6 +273,15 @@ def _offset(numbers: NDArray[np.float64] | None, start: int, length: int) -> flo
     return float(offsets[0]) if (offsets == offsets[0]).all() else None
 
 
+def _has_other_mark(column: pa.Array, decimal: str) -> bool:
+    """Whether a column holds numbers if the other decimal mark counts, with thousands or not, or both do."""
+    if not _is_text(column.type):
+        return as_numbers(column) is not None
+    other = "," if decimal == "." else "."
+    either = pc.replace_substring(column, ",", ".")
+    return any(found is not None for found in (as_numbers(either), written_numbers(column, other)))
+
+
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -298,8 +311,8 @@ def as_numbers(column: pa.Array, decimal: str = ".") -> NDArray[np.float64] | No
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     is_text = _is_text(column.type)
-    if is_text and decimal != ".":
-        column = pc.replace_substring(column, decimal, ".")
+    if is_text:
+        column = pointed(column, decimal)
     for trim in (False, True):
         try:
             values = pc.utf8_trim_whitespace(column) if trim else column

@@ -30,7 +30,7 @@ class Labels:
     column : pyarrow.ChunkedArray or pyarrow.Array
         A column of labels, or the part of one that starts with row ``first_row``.
     unlabeled : sequence of str
-        The entries that mean "no label"; a missing value always does.
+        The entries that mean "no label"; a missing value and an empty entry always do.
     first_row : int, default=0
         The number of the first row.
 
@@ -65,7 +65,8 @@ class Labels:
             raise ValueError(
                 f"A column of labels can't be of type {column.type}; use words or whole numbers."
             )
-        self.type, self.unlabeled, self.n_rows = column.type, tuple(unlabeled), len(column)
+        self.type, self.n_rows = column.type, len(column)
+        self.unlabeled = tuple(dict.fromkeys((*unlabeled, "")))
         self.joined: list[list[tuple[str, int]]] = []
         known = [
             (row, value)
@@ -178,7 +179,7 @@ class Labels:
         where = table.path.name if name is None else f"Column {name!r} of {table.path.name}"
         counts = self.counts
         if not counts:
-            shown = ", ".join(repr(mark) for mark in self.unlabeled)
+            shown = ", ".join(repr(mark) if mark else "empty entries" for mark in self.unlabeled)
             raise ValueError(
                 f"{where} has no label: every entry counts as unlabelled ({shown}); label some rows."
             )
@@ -197,17 +198,17 @@ def unlabeled_in(table: Table) -> tuple[str, ...]:
 
 
 def means_unlabeled(value: Any, marks: Collection[str]) -> bool:
-    """Whether an entry of a column of labels means "no label": a missing one, or one of the marks.
+    """Whether an entry of a column of labels means "no label": a missing or empty one, or one of the marks.
 
     Examples
     --------
-    >>> [means_unlabeled(value, ("?", "-1")) for value in (None, float("nan"), " ? ", -1.0, "cat")]
-    [True, True, True, True, False]
+    >>> [means_unlabeled(value, ("?", "-1")) for value in (None, float("nan"), " ", " ? ", -1.0, "cat")]
+    [True, True, True, True, True, False]
     """
     if value is None or value != value:
         return True
     whole = isinstance(value, float) and value.is_integer() and str(int(value)) in marks
-    return whole or str(value).strip() in marks
+    return whole or str(value).strip() in ("", *marks)
 
 
 def found_columns(

@@ -59,8 +59,10 @@ def signs_in(column: pa.Array, decimal: str) -> set[str] | None:
     return found
 
 
-def written_numbers(column: pa.Array, decimal: str) -> NDArray[np.float64] | None:
+def written_numbers(column: pa.Array, decimal: str, scaled: bool = True) -> NDArray[np.float64] | None:
     """The values of numbers that match :func:`number_pattern`, NaN where missing; None if some cells don't.
+
+    Without ``scaled`` None too if a sign says what they count, as % does.
 
     Examples
     --------
@@ -70,7 +72,8 @@ def written_numbers(column: pa.Array, decimal: str) -> NDArray[np.float64] | Non
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return None
     present = column.drop_null()
-    if len(present) and signs_in(present, decimal) is None:
+    signs = signs_in(present, decimal) if len(present) else set()
+    if signs is None or (not scaled and signs - {THOUSANDS, ACCOUNTING}):
         return None
     signed = pc.replace_substring(column, "(", "-")
     digits = pc.replace_substring_regex(signed, rf"[^0-9+\-{decimal}]", "")
@@ -79,10 +82,18 @@ def written_numbers(column: pa.Array, decimal: str) -> NDArray[np.float64] | Non
     return np.asarray(digits.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
 
+def pointed(column: pa.Array, decimal: str) -> pa.Array:
+    """A column of text with decimal points; where commas are the decimal mark, points become commas."""
+    if decimal == ".":
+        return column
+    for old, new in ((".", "\0"), (decimal, "."), ("\0", decimal)):
+        column = pc.replace_substring(column, old, new)
+    return column
+
+
 def numbers_or_gaps(column: pa.Array, decimal: str, pattern: str) -> NDArray[np.float64]:
     """The numbers of a column of text; NaN where a cell is something else."""
-    if decimal != ".":
-        column = pc.replace_substring(column, decimal, ".")
+    column = pointed(column, decimal)
     kept = pc.if_else(pc.match_substring_regex(column, pattern), column, pa.scalar(None, column.type))
     trimmed = pc.utf8_trim_whitespace(kept)
     return np.asarray(trimmed.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)

@@ -9,8 +9,8 @@ from phaselabel.io.tables.columns import MOST_CATEGORIES, Column
 from phaselabel.io.tables.recipe import ODD_CELLS, Recipe
 from phaselabel.io.tables.table import listed
 
-#: The remedy for 1,5 where 1.5 was expected.
-OTHER_MARK = "--decimal , (or .) reads them"
+#: What is said of 1,5 where 1.5 was expected.
+OTHER_MARK = "numbers with another decimal mark, or with both; --decimal , (or .) reads those with one"
 #: Why a column is left out that the user does not want.
 DROPPED = "--drop names it"
 #: How a column is used that is left out by default; --features names all columns that are used.
@@ -57,6 +57,14 @@ def plan(
             )
     roles, left_out, written = {}, {}, {}
     used, dropped, texts, dates = set(features), set(drop), set(text), set(date)
+    for one, other, options in (
+        (dropped, used, "--drop and --features"),
+        (dropped, texts, "--drop and --text"),
+        (dropped, dates, "--drop and --date"),
+        (texts, dates, "--text and --date"),
+    ):
+        if one & other:
+            raise ValueError(f"Column {min(one & other)!r} is named by {options}; name it once.")
     for name, column in columns.items():
         if impute and column.odd and name not in dropped | texts | dates and (not features or name in used):
             column = replace(column, kind="number", written=ODD_CELLS, missing=column.missing + column.n_odd)
@@ -104,7 +112,7 @@ def _role(
             f"Column {name!r} is a {kind}, not a number; pass --{kind} {quote(name)} to use it as one."
         )
     if asked and kind == "comma":
-        raise ValueError(f"Column {name!r} holds numbers with another decimal mark; {OTHER_MARK}.")
+        raise ValueError(f"Column {name!r} holds {OTHER_MARK}.")
     if asked and kind in ("nested", "empty"):
         raise ValueError(f"Column {name!r} is {kind} and can't be a feature.")
     if asked:
@@ -116,7 +124,7 @@ def _role(
         "date": f"a date; --date {quote(name)} uses it",
         "counter": f"numbers the rows; {AMONG}",
         "key": f"{column.reason}, which say nothing of the row; {AMONG}",
-        "comma": f"numbers with another decimal mark; {OTHER_MARK}",
+        "comma": OTHER_MARK,
         "constant": "the same everywhere",
         "empty": "empty",
         "nested": "nested",

@@ -208,9 +208,12 @@ class Recipe:
                 return self._numbers(column.slice(0, place + 1), name, role, table.decimal) is None
 
             place = bisect_left(range(len(column)), True, key=fails)
+            cell, other = column.slice(place, 1), "," if table.decimal == "." else "."
+            by_other = role == "number" and self._numbers(cell, name, role, other) is not None
             raise ValueError(
                 f"Column {name!r} of {table.path.name} must hold {role}s; it holds "
-                f"{column[place].as_py()!r:.40} in row {place + sum(map(len, above)):,}, counted from 0."
+                f"{cell[0].as_py()!r:.40} in row {place + sum(map(len, above)):,}, counted from 0"
+                f"{f'; --decimal {other} reads it' if by_other else ''}."
             )
         return values[:, None]
 
@@ -222,7 +225,9 @@ class Recipe:
         values = as_numbers(column, decimal)
         if values is None and written == ODD_CELLS:
             return numbers_or_gaps(column, decimal, NUMBER)
-        return written_numbers(column, decimal) if values is None and written else values
+        if values is None and (written or decimal == ","):  # thousands as 1.582 are plain to whoever names it
+            return written_numbers(column, decimal, scaled=bool(written))
+        return values
 
     def _scales(self, role: str) -> bool:
         return self.scale != "none" and (role != "vector" or self.scale_vectors)

@@ -73,6 +73,11 @@ class CsvTable(Table):
         return empty
 
     def _check_header(self, names: list[str]) -> None:
+        if names.count("") > 1:
+            raise ValueError(
+                f"The first line of {self.path.name} leaves {names.count('')} columns without a name; remove "
+                "the line if it is a title above the names, or name the columns."
+            )
         refuse_duplicates(self.path, names)
         if all(_is_number(name) for name in names):
             raise ValueError(
