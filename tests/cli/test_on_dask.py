@@ -167,7 +167,7 @@ def test_a_report_on_a_model_too_large_for_one_process(client, command, tmp_path
     columns["kind"] = [f"k{k}" if k >= 0 else "" for k in labels]
     write_parts(pa.table(columns), tmp_path / "many.parquet", [500, 1100])
     monkeypatch.setattr("phaselabel.distributed.fitting.Fitted.refusal", lambda fitted: "It is too large.")
-    words = ["label", "many.parquet", "--label", "kind", "--id", "name", "--dask", client.scheduler.address]
+    words = ["label", "many.parquet", "--label", "kind", "--drop", "name", "--dask", client.scheduler.address]
     done = command(*words, "--out", "a.parquet", "--report", "a.html", "--json")
     assert done.returncode == 0, done.stderr
     assert 0.5 < json.loads(done.stdout)["held_out"]["accuracy"] <= 1

@@ -315,7 +315,7 @@ def local_weights(X):
         ({"evidence": "model"}, "evidence must be 'auto', None"),
         ({"class_sizes": [0.5, 0.5]}, "class_sizes must hold"),
         (
-            {"class_sizes": [0.2] * 5, "evidence": None, "dask_options": {"in_blocks": True}},
+            {"class_sizes": [(0.1, 0.5)] * 5, "evidence": None, "dask_options": {"in_blocks": True}},
             "class_sizes are met on the whole graph, by one worker, where evidence is None; leave in_blocks",
         ),
         ({"dask_options": {"in_blocks": "no"}}, "in_blocks"),
