@@ -16,6 +16,10 @@ from tablefiles import write_customers
 #: The fixtures that drive the studio in a browser, and that start a cluster.
 pytest_plugins = ("driving", "firefox", "clusters")
 
+# Dask's workers look at the frames of all threads a hundred times a second. In Python 3.11 that may stand
+# still for ever if garbage is collected meanwhile (python/cpython#106883). Dask reads this when imported.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+
 settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")
 
