@@ -139,6 +139,8 @@ def found_offsets(
         return by_labels, 0.0
     informed = min(1.0, (found - chance) / (1 - chance) / INFORMED)
     trust = informed * trust_in_sizes(turns, n_dealt, by_labels)
+    if trust == 0:  # so it is where all rows are labelled
+        return by_labels, 0.0
     away = trust * (likely_offsets(logits, by_labels) - by_labels)
     return by_labels + np.where(enough, away - away[enough].mean(), 0), trust
 

@@ -91,6 +91,7 @@ def _encode(draws: Draws) -> None:
 
 def _neighbors(draws: Draws) -> None:
     import phaselabel as pl
+from phaselabel.graph.rungs import asked_neighbors
 
     X = matrix(draws)
     options = parameters(
@@ -577,7 +578,7 @@ def _regressor(draws: Draws) -> None:
     )
     # A value of a new row is missing only where none of its neighbours has one.
     new = matrix(draws, 3, 4)
-    near = pl.nearest_neighbors(X, model._k(n_rows(X)), queries=new).indices
+    near = pl.nearest_neighbors(X, asked_neighbors(model.n_neighbors, n_rows(X)), queries=new).indices
     missing = np.isnan(model.transduction_)[near].all(axis=1)
     value = model.predict(new)
     require(np.isfinite(value[~missing]).all(), "a prediction is not finite")
