@@ -91,7 +91,6 @@ def _encode(draws: Draws) -> None:
 
 def _neighbors(draws: Draws) -> None:
     import phaselabel as pl
-from phaselabel.graph.rungs import asked_neighbors
 
     X = matrix(draws)
     options = parameters(
@@ -561,6 +560,7 @@ def _binary(draws: Draws) -> None:
 
 def _regressor(draws: Draws) -> None:
     import phaselabel as pl
+    from phaselabel.graph.rungs import asked_neighbors
 
     X = matrix(draws)
     y = np.array([real(draws) if chance(draws, 0.4) else np.nan for _ in range(n_rows(X))])
